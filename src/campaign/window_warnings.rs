@@ -23,8 +23,7 @@ fn decay_of(choice: &ServerChoice) -> Option<AllocatorDecay> {
     examined.decay(choice).map(|known| known.decay)
 }
 
-/// A sentence about windows that wait for memory to settle under a garbage collector: if they wait for it, and the length of a
-/// run that does.
+/// Whether idle windows wait for the runtime's collector, and how long a run takes if they do.
 pub fn collector(choice: &ServerChoice, scenario: &Loaded) -> Option<String> {
     collector_sentence(
         &choice.label,
@@ -48,8 +47,11 @@ fn collector_sentence(label: &str, decay: AllocatorDecay, scenario: &Scenario, f
         ));
     };
     let needed = Duration::from_nanos(needed);
+    let has_full_decay = scenario.waits_for_full_decay();
     let mut waiting = scenario.clone();
-    waiting.wait_for_full_decay();
+    if !has_full_decay {
+        waiting.wait_for_full_decay();
+    }
     for step in waiting.phases.iter_mut().flat_map(|phase| &mut phase.steps) {
         if let Step::Idle(idle) = step
             && matches!(idle.end(), IdleEnd::Settled { .. })
@@ -61,8 +63,18 @@ fn collector_sentence(label: &str, decay: AllocatorDecay, scenario: &Scenario, f
     }
     let least = units::duration(outline(&waiting, files).total.least);
     let (needed, runtime) = (units::duration(needed), runtime.name());
-    Some(if scenario.waits_for_full_decay() {
-        format!("`{label}`: each idle window waits {needed} or more for {runtime}, so a run takes at least {least}")
+    Some(if has_full_decay {
+        let steps = scenario.phases.iter().flat_map(|phase| &phase.steps);
+        let mut idle_windows = steps.filter_map(|step| match step {
+            Step::Idle(idle) => Some(idle),
+            _ => None,
+        });
+        let which = if idle_windows.all(|idle| idle.full_decay) {
+            "each idle window"
+        } else {
+            "an idle window with `full-decay`"
+        };
+        format!("`{label}`: {which} waits {needed} or more for {runtime}, so a run takes at least {least}")
     } else {
         format!(
             "`{label}`: {runtime} releases memory within {needed}, and idle windows end once memory is stable: with \

@@ -6,9 +6,18 @@ const LONGEST: usize = 64;
 /// True if a label is a valid file name on every system.
 pub fn names_files(label: &str) -> bool {
     let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let reserved = ["con", "prn", "aux", "nul"].contains(&label.to_ascii_lowercase().as_str());
     let begins_well = label.starts_with(|c: char| c.is_ascii_alphanumeric());
-    begins_well && label.len() <= LONGEST && label.chars().all(safe) && !label.ends_with('.') && !reserved
+    begins_well && label.len() <= LONGEST && label.chars().all(safe) && !label.ends_with('.') && !is_device(label)
+}
+
+/// True if the name is a device of Windows, as it is with any extension.
+fn is_device(label: &str) -> bool {
+    let stem = label.split('.').next().unwrap_or_default().to_ascii_lowercase();
+    let is_port = stem
+        .strip_prefix("com")
+        .or_else(|| stem.strip_prefix("lpt"))
+        .is_some_and(|number| number.len() == 1 && number.chars().all(|c| c.is_ascii_digit()));
+    is_port || ["con", "prn", "aux", "nul"].contains(&stem.as_str())
 }
 
 /// The text as a valid file name, with `-` in place of what one may not contain.
@@ -45,6 +54,9 @@ mod tests {
             ("./ls -l '/tmp'", "ls--l-tmp"),
             ("größe", "gr-e"),
             ("con", "command-con"),
+            ("aux.1", "command-aux.1"),
+            ("lpt1", "command-lpt1"),
+            ("compiler", "compiler"),
             ("…", "command-"),
         ] {
             assert_eq!(as_file_name(text), name);

@@ -34,6 +34,8 @@ pub enum ClientError {
     Long(String),
     #[error("cargo does not list the versions of a crate: name each one, such as `--server NAME@1.2.3`")]
     NoList,
+    #[error("`{0}` cannot be started: {1}")]
+    Unstarted(String, io::Error),
     #[error("cannot read the installed files: {0}")]
     Files(#[from] io::Error),
 }
@@ -69,7 +71,7 @@ pub fn run_in(directory: Option<&Path>, words: &[&str], env: &[(&str, &str)]) ->
     listen(directory, words, env).map(drop)
 }
 
-/// All that a client prints. A part of it would be another list.
+/// All that a client prints. Output that was cut is refused: a part of a list would pass for a whole one.
 pub fn read(words: &[&str], env: &[(&str, &str)]) -> Result<String, ClientError> {
     let output = listen(None, words, env)?;
     if output.cut {
@@ -91,7 +93,7 @@ pub fn pip(words: &[&str]) -> Result<String, ClientError> {
 
 fn listen(directory: Option<&Path>, words: &[&str], env: &[(&str, &str)]) -> Result<ProgramOutput, ClientError> {
     let mut command = Command::new(program(words[0])?);
-    // A hook that runs lsp-soak names its own repository.
+    // Inside a git hook, GIT_DIR and its like point at the hook's repository.
     for name in host::ELSEWHERE {
         command.env_remove(name);
     }
@@ -99,7 +101,8 @@ fn listen(directory: Option<&Path>, words: &[&str], env: &[(&str, &str)]) -> Res
     if let Some(directory) = directory {
         command.current_dir(directory);
     }
-    let heard = host::listen_up_to(MOST, &mut command, PATIENCE, &Cancel::default())?;
+    let heard = host::listen_up_to(MOST, &mut command, PATIENCE, &Cancel::default())
+        .map_err(|error| ClientError::Unstarted(words[0].to_owned(), error))?;
     if heard.exit_status.is_some_and(|status| status.success()) {
         return Ok(heard.said);
     }

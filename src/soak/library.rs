@@ -14,18 +14,18 @@ use std::time::{Duration, Instant};
 /// Interval of looks for an answer.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Longest wait for one answer: a heap of many GiB takes a second or two. A process whose runtime handles the signal
+/// Longest wait for the answers of all signalled processes together: a heap of many GiB takes a second or two. A process whose runtime handles the signal
 /// itself never answers.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// Longest wait for the script of Node.js, which runs between the program's own work: checking a large file takes seconds.
+/// The same for the script of Node.js, which runs between the program's own work: checking a large file takes seconds.
 const LONGEST_OF_NODE: Duration = Duration::from_secs(60);
 
-/// Reports from processes so far.
+/// What is known of the processes that listen: which are in the journal, which do not answer, and what was found in them.
 #[derive(Debug, Default)]
 pub struct Heard {
     /// Processes in the journal, each with the library's thread: a process with a new program has a new thread.
-    warned: Mutex<BTreeSet<(u32, u32)>>,
+    journaled: Mutex<BTreeSet<(u32, u32)>>,
     /// Those that did not answer once, and are not asked again.
     mute: Mutex<BTreeSet<(u32, u32)>>,
     /// Findings within each examined program.
@@ -51,9 +51,9 @@ impl Listener {
 
 impl Heard {
     /// Listening processes that are not in the journal yet.
-    pub fn news(&self, library: &Library) -> Vec<Listening> {
-        let mut warned = lock(&self.warned);
-        let new = listeners(library).into_iter().filter(|one| warned.insert(one.key()));
+    pub fn new_listeners(&self, library: &Library) -> Vec<Listening> {
+        let mut journaled = lock(&self.journaled);
+        let new = listeners(library).into_iter().filter(|one| journaled.insert(one.key()));
         new.map(|one| Listening {
             pid: one.pid,
             within: self.program_allocator(one.pid),
@@ -97,7 +97,7 @@ impl Heard {
             if one.workers > 0 {
                 has_workers = true;
                 let count = units::count_of(one.workers as u64, "worker thread");
-                let why = format!("process {} has {count}, whose garbage cannot be collected", one.pid);
+                let why = format!("the garbage of {count} of process {} cannot be collected", one.pid);
                 release.missing.push(why);
             }
             if lock(&self.mute).contains(&one.key()) {
@@ -128,10 +128,9 @@ impl Heard {
         release: &mut ReleaseResult,
     ) {
         let longest = library.path.as_ref().map_or(LONGEST_OF_NODE, |_| LONGEST);
-        let patience = patience.min(longest);
-        let begun = Instant::now();
+        let deadline = Instant::now() + patience.min(longest);
         for one in waiting {
-            match answer(&library.directory, &one, begun, patience).await {
+            match answer(&library.directory, &one, deadline).await {
                 Some(released) => release.used.push(released),
                 None => {
                     // The script is late, and answers when its program has time.
@@ -169,13 +168,13 @@ fn deaf_processes(alive: &[u32], listening: &[Listener]) -> Option<String> {
 }
 
 /// Waits for one more answer than there was.
-async fn answer(directory: &Path, one: &Listener, begun: Instant, patience: Duration) -> Option<Releaser> {
+async fn answer(directory: &Path, one: &Listener, deadline: Instant) -> Option<Releaser> {
     loop {
         let text = content(&directory.join(one.pid.to_string())).unwrap_or_default();
-        if let Some(line) = whole(&text).filter(|line| is_release(line)).nth(one.released) {
-            return Some(releaser(one.pid, line));
+        if let Some(line) = complete_lines(&text).filter(|line| is_release(line)).nth(one.released) {
+            return Some(parse_release(one.pid, line));
         }
-        if begun.elapsed() >= patience {
+        if Instant::now() >= deadline {
             return None;
         }
         tokio::time::sleep(LOOK).await;
@@ -189,9 +188,9 @@ fn listeners(library: &Library) -> Vec<Listener> {
     let mut listeners: Vec<Listener> = files
         .filter_map(|file| {
             let pid = file.file_name().to_str()?.parse().ok()?;
-            listener(pid, &content(&file.path())?)
+            parse_listener(pid, &content(&file.path())?)
         })
-        .filter(|one| is_heard(library, one))
+        .filter(|one| still_listens(library, one))
         .collect();
     listeners.sort_by_key(|one| one.pid);
     listeners
@@ -205,13 +204,13 @@ fn content(path: &Path) -> Option<String> {
 
 /// Worker threads that began and have not ended. One that was terminated does not say so, and counts.
 fn workers(text: &str) -> usize {
-    let began = whole(text).filter(|line| *line == "worker began").count();
-    let ended = whole(text).filter(|line| *line == "worker ended").count();
+    let began = complete_lines(text).filter(|line| *line == "worker began").count();
+    let ended = complete_lines(text).filter(|line| *line == "worker ended").count();
     began.saturating_sub(ended)
 }
 
 /// True if the process still maps the library, or the script still catches the signal.
-fn is_heard(library: &Library, one: &Listener) -> bool {
+fn still_listens(library: &Library, one: &Listener) -> bool {
     let file = if library.path.is_some() { "maps" } else { "status" };
     let text = fs::read_to_string(format!("/proc/{}/{file}", one.pid)).unwrap_or_default();
     match &library.path {
@@ -229,8 +228,8 @@ fn catches(status: &str, signal: i32) -> bool {
 
 /// `ready thread=4711 malloc=/lib/x86_64-linux-gnu/libc.so.6`, then a line for each release. A process that has become
 /// another program says it again: the last one holds.
-fn listener(pid: u32, text: &str) -> Option<Listener> {
-    let rest = whole(text)
+fn parse_listener(pid: u32, text: &str) -> Option<Listener> {
+    let rest = complete_lines(text)
         .filter_map(|line| line.strip_prefix("ready thread="))
         .last()?;
     let (thread, malloc) = rest.split_once(" malloc=")?;
@@ -238,7 +237,7 @@ fn listener(pid: u32, text: &str) -> Option<Listener> {
         pid,
         thread: thread.parse().ok()?,
         malloc: Some(malloc.to_owned()).filter(|file| file != "?"),
-        released: whole(text).filter(|line| is_release(line)).count(),
+        released: complete_lines(text).filter(|line| is_release(line)).count(),
         workers: workers(text),
     })
 }
@@ -248,7 +247,7 @@ fn is_release(line: &str) -> bool {
 }
 
 /// `released malloc_trim=1 nanos=301544`; `gc()` answers with the bytes that are live.
-fn releaser(pid: u32, line: &str) -> Releaser {
+fn parse_release(pid: u32, line: &str) -> Releaser {
     let fields: Vec<(&str, &str)> = line.split(' ').filter_map(|field| field.split_once('=')).collect();
     let took = fields.iter().find(|(name, _)| *name == "nanos");
     let called = fields.iter().filter(|(name, _)| *name != "nanos");
@@ -266,7 +265,7 @@ fn releaser(pid: u32, line: &str) -> Releaser {
 }
 
 /// The lines that are written to their end.
-fn whole(text: &str) -> impl Iterator<Item = &str> {
+fn complete_lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'))
 }
 
@@ -281,7 +280,7 @@ mod tests {
     #[test]
     fn a_file_says_who_listens_and_how_often_it_gave_back() {
         let text = "ready thread=12 malloc=/lib/libc.so.6\nreleased malloc_trim=1 nanos=5\nreleased mal";
-        let one = listener(7, text).expect("it is ready");
+        let one = parse_listener(7, text).expect("it is ready");
         assert_eq!(
             (one.thread, one.released),
             (12, 1),
@@ -289,22 +288,24 @@ mod tests {
         );
         assert_eq!(one.malloc.as_deref(), Some("/lib/libc.so.6"));
         let again = format!("{text}loc_trim=1 nanos=5\nready thread=13 malloc=/lib/libmimalloc.so.2\n");
-        let again = listener(7, &again).expect("it is ready");
+        let again = parse_listener(7, &again).expect("it is ready");
         assert_eq!(
             (again.thread, again.released),
             (13, 2),
             "the program that it became counts on"
         );
-        assert!(listener(7, "").is_none() && listener(7, "ready thread=1").is_none());
+        assert!(parse_listener(7, "").is_none() && parse_listener(7, "ready thread=1").is_none());
         assert_eq!(
-            listener(7, "ready thread=1 malloc=?\n").expect("it is ready").malloc,
+            parse_listener(7, "ready thread=1 malloc=?\n")
+                .expect("it is ready")
+                .malloc,
             None
         );
     }
 
     #[test]
     fn who_does_not_listen_beside_those_that_do_is_named() {
-        let one = listener(7, "ready thread=12 malloc=?\n").expect("it is ready");
+        let one = parse_listener(7, "ready thread=12 malloc=?\n").expect("it is ready");
         let listening = [one];
         assert_eq!(deaf_processes(&[7], &listening), None);
         assert_eq!(
@@ -317,7 +318,7 @@ mod tests {
 
     #[test]
     fn an_answer_names_what_was_called() {
-        let warned = releaser(7, "released mallctl=0 malloc_trim=1 nanos=301544");
+        let warned = parse_release(7, "released mallctl=0 malloc_trim=1 nanos=301544");
         assert_eq!(warned.what, "mallctl, malloc_trim");
         assert_eq!(warned.answer, "mallctl=0, malloc_trim=1");
         assert_eq!((warned.pid, warned.took), (Some(7), 301_544));
@@ -325,9 +326,9 @@ mod tests {
 
     #[test]
     fn a_collection_of_node_reports_what_is_live() {
-        let collected = releaser(7, "released gc()=67108864 nanos=5");
+        let collected = parse_release(7, "released gc()=67108864 nanos=5");
         assert_eq!((collected.what.as_str(), collected.accounted), ("gc()", Some(64 << 20)));
-        assert_eq!(releaser(7, "released malloc_trim=1 nanos=5").accounted, None);
+        assert_eq!(parse_release(7, "released malloc_trim=1 nanos=5").accounted, None);
     }
 
     #[test]
@@ -382,6 +383,6 @@ mod tests {
         let heard = Heard::default();
         let release = heard.give_back(&library, &[own], LOOK).await;
         assert!(release.missing[0].contains("not seen to listen"), "{release:?}");
-        assert_eq!(heard.news(&library), []);
+        assert_eq!(heard.new_listeners(&library), []);
     }
 }

@@ -113,7 +113,7 @@ impl Live {
     /// Writes down in which processes the preloaded library has come to listen.
     fn hear(&self) {
         if let Some((library, heard)) = &self.0.library {
-            let news = heard.news(library).into_iter();
+            let news = heard.new_listeners(library).into_iter();
             news.for_each(|one| self.write(Event::Listening(one)));
         }
     }

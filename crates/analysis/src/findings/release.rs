@@ -32,6 +32,7 @@ pub(super) fn not_purged(summary: &Summary) -> Option<Doubt> {
     };
     let (largest, rest) = most.processes.split_first()?;
     let mut reasons = vec![describe_processes(largest, rest.len(), most.tree)];
+    // Errors of single processes begin with them, and `describe_processes` has said why they did not purge.
     let errors = most.errors.iter().filter(|error| !error.starts_with("process "));
     reasons.extend(errors.cloned());
     let text = format!(

@@ -120,31 +120,30 @@ fn passes() -> String {
     )
 }
 
-/// The number of runs that a gate needs: by the runs alone, or early if all calibrations of the server have enough runs. Versions of one
-/// profile share them.
+/// The number of runs that a gate needs. Where both servers have calibrations of enough runs, their known noise lets it decide
+/// earlier.
 fn recommendation(together: &Calibration, looks: &Schedule) -> String {
     let lens = together.lens;
-    let alone = recommended_runs(Calibrated::all(together, false), looks);
-    let calibrated = recommended_runs(Calibrated::all(together, true), looks);
-    let Some(runs) = calibrated else {
+    let uncalibrated_runs = recommended_runs(Calibrated::all(together, false), looks);
+    let Some(runs) = recommended_runs(Calibrated::all(together, true), looks) else {
         return many_runs(together, looks);
     };
-    let both = units::count_of(runs as u64, "run");
-    if together.runs < LEAST_RUNS || alone == Some(runs) {
-        return format!("a gate needs {both} of each server, {lens}: {}", passes());
+    let runs_text = units::count_of(runs as u64, "run");
+    if together.runs < LEAST_RUNS || uncalibrated_runs == Some(runs) {
+        return format!("a gate needs {runs_text} of each server, {lens}: {}", passes());
     }
     if let Some(profile) = &together.profile {
         return format!(
-            "a gate between versions of `{profile}` needs {both} of each, {lens}: {}",
+            "a gate between versions of `{profile}` needs {runs_text} of each, {lens}: {}",
             passes()
         );
     }
-    let alone = match alone {
-        Some(alone) => format!("{alone} with another server that has no such calibration"),
+    let uncalibrated = match uncalibrated_runs {
+        Some(runs) => format!("{runs} with another server that has no such calibration"),
         None => "`--runs auto` makes too few with another server that has no such calibration".to_owned(),
     };
     format!(
-        "a gate of two calibrated servers needs {both} of each, {lens} ({alone}): {}",
+        "a gate of two calibrated servers needs {runs_text} of each, {lens} ({uncalibrated}): {}",
         passes()
     )
 }
@@ -160,6 +159,11 @@ fn many_runs(together: &Calibration, looks: &Schedule) -> String {
                 Lens::Purged => "",
             }
         ),
+        None if Calibrated::all(together, true).any(|figure| figure.noise.primary) => {
+            format!(
+                "no recommendation, {lens}: with this noise no reasonable number of runs lets an unchanged server pass"
+            )
+        }
         None => "no recommendation: no figure that decides was measured in every run".to_owned(),
     }
 }

@@ -168,7 +168,7 @@ impl GrowthLine {
 
     /// The least growth per round that would have been seen in 80 of 100 cases.
     pub fn would_find(&self) -> String {
-        if self.is_unasked() {
+        if self.cannot_deny_growth() {
             return units::UNKNOWN.to_owned();
         }
         units::or_unknown(self.detectable, units::slope)
@@ -204,15 +204,15 @@ impl GrowthLine {
     }
 
     /// True if the server did not do all that the part repeats, so that growth cannot be denied.
-    fn is_unasked(&self) -> bool {
+    fn cannot_deny_growth(&self) -> bool {
         self.asked != Asked::Yes && self.growth != Growth::Above
     }
 
     fn is_never_asked(&self) -> bool {
-        self.is_unasked() && self.asked == Asked::No
+        self.cannot_deny_growth() && self.asked == Asked::No
     }
 
-    /// Growth and open answers stand out.
+    /// Growth stands out; open answers step back.
     pub fn tone(&self) -> Tone {
         match self.growth {
             Growth::Above => Tone::Warning,
@@ -224,8 +224,9 @@ impl GrowthLine {
     /// The answer in one word.
     pub fn answer(&self) -> &'static str {
         match self.growth {
-            _ if self.is_unasked() && self.asked == Asked::Partly => "partly asked",
-            _ if self.is_unasked() => "not asked",
+            _ if self.cannot_deny_growth() && self.asked == Asked::Partly => "partly asked",
+            _ if self.cannot_deny_growth() && self.asked == Asked::Unanswered => "not answered",
+            _ if self.cannot_deny_growth() => "not asked",
             Growth::Above => "grows",
             Growth::Below => "does not",
             Growth::Unclear => "not decided",
@@ -244,7 +245,7 @@ fn columns<'l>(names: Table<'l, GrowthLine>) -> Table<'l, GrowthLine> {
         .text("shape", 3, GrowthLine::shape)
 }
 
-/// Explains the column of the least growth.
+/// Explains the columns of the least growth and of the interval.
 const LEGEND: &str = "would find: the least growth per round that shows in 80 of 100 cases; interval: spans the 95 % \
                                   intervals of all runs";
 
@@ -255,7 +256,7 @@ fn note() -> String {
 /// Sentences on the parts that grow, that do not, and that are not decided. A single run cannot deny growth.
 pub(crate) fn attribution(lines: &[GrowthLine], lens: Lens, runs: usize) -> Vec<String> {
     let word = word(lens, runs);
-    let growing = asked_lines(lines, Growth::Above);
+    let growing = lines_with(lines, Growth::Above);
     let mut sentences: Vec<String> = growing
         .iter()
         .map(|line| format!("{word} in {}: {}", line.name, line.growth_in_words()))
@@ -278,7 +279,7 @@ pub(crate) fn attribution(lines: &[GrowthLine], lens: Lens, runs: usize) -> Vec<
             ));
         }
     }
-    let still = asked_lines(lines, Growth::Below);
+    let still = lines_with(lines, Growth::Below);
     if !still.is_empty() {
         let seen = still.iter().filter_map(|line| line.detectable).fold(0.0, f64::max);
         let still: Vec<String> = still
@@ -297,9 +298,9 @@ pub(crate) fn attribution(lines: &[GrowthLine], lens: Lens, runs: usize) -> Vec<
     sentences
 }
 
-/// The lines with this answer about something that was asked and answered.
-fn asked_lines(lines: &[GrowthLine], answer: Growth) -> Vec<&GrowthLine> {
-    let asked = lines.iter().filter(|line| !line.is_unasked());
+/// The lines with this answer; a denial only of what was asked and answered.
+fn lines_with(lines: &[GrowthLine], answer: Growth) -> Vec<&GrowthLine> {
+    let asked = lines.iter().filter(|line| !line.cannot_deny_growth());
     asked.filter(|line| line.growth == answer).collect()
 }
 
@@ -324,7 +325,7 @@ pub(crate) fn reservations(reserved: &[Reservation]) -> String {
 /// Sentences on parts whose growth is open, grouped by reason; with the slope where one is seen.
 fn undecided(lines: &[GrowthLine]) -> Vec<String> {
     let mut open = Vec::new();
-    for line in asked_lines(lines, Growth::Unclear) {
+    for line in lines_with(lines, Growth::Unclear) {
         let name = match line.seen() {
             Some(growth) => format!("{} (seen: {growth})", line.name),
             None => line.name.clone(),
@@ -342,7 +343,7 @@ fn undecided(lines: &[GrowthLine]) -> Vec<String> {
 /// step is named.
 fn unasked(lines: &[GrowthLine]) -> Vec<String> {
     let mut groups: BTreeMap<WhyUnasked, Vec<String>> = BTreeMap::new();
-    for line in lines.iter().filter(|line| line.is_unasked()) {
+    for line in lines.iter().filter(|line| line.cannot_deny_growth()) {
         for step in &line.unasked {
             let is_named_alike = step.step == line.name || (line.unasked.len() == 1 && line.asked != Asked::Partly);
             let mut name = if is_named_alike {
