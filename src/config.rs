@@ -37,7 +37,7 @@ pub use catalogue::Catalogue;
 pub use gate::GateContext;
 pub use kind::Kind;
 pub use load::{Loaded, load_scenario, read_text};
-pub use names::{as_file_name, names_files};
+pub use names::{as_file_name, is_file_name};
 pub use origin::{Fetch, Fetched, OriginError, Pin, Source, Wanted, is_version_of, short_name};
 pub use problem::{Mistake, MistakeReport};
 pub use project::{Overrides, Project, of_command, plain_path};

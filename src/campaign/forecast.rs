@@ -9,7 +9,7 @@ use base::lens::Lens;
 use base::text::quoted;
 use base::units::{self, Span};
 use record::Header;
-use report::comparison::calibration::can_see;
+use report::comparison::calibration::smallest_growths;
 
 use super::calibrations::{self, FoundCalibration};
 
@@ -41,7 +41,7 @@ pub fn sentences(campaign: &Campaign<'_>, runs: &[Played], fitting: Option<u32>)
             let all = are_calibrated(campaign.choices, choice.lens.lens, runs);
             sentences.push(match calibrations::find(header) {
                 FoundCalibration::Fits(path, held) => {
-                    let seen = can_see(&held.calibration, &planned, alpha, all);
+                    let seen = smallest_growths(&held.calibration, &planned, alpha, all);
                     format!("{seen}, by `{}`", path.display())
                 }
                 FoundCalibration::Differs(path, circumstances) => format!(

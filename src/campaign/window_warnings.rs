@@ -23,8 +23,8 @@ fn decay_of(choice: &ServerChoice) -> Option<AllocatorDecay> {
     examined.decay(choice).map(|known| known.decay)
 }
 
-/// Whether idle windows wait for the runtime's collector, and how long a run takes if they do.
-pub fn collector(choice: &ServerChoice, scenario: &Loaded) -> Option<String> {
+/// Whether idle windows wait for the runtime's collector_wait, and how long a run takes if they do.
+pub fn collector_wait(choice: &ServerChoice, scenario: &Loaded) -> Option<String> {
     collector_sentence(
         &choice.label,
         decay_of(choice)?,
@@ -84,7 +84,7 @@ fn collector_sentence(label: &str, decay: AllocatorDecay, scenario: &Scenario, f
 }
 
 /// A sentence for each window that is too short to settle, once per phase; empty for a server that is still to be built.
-pub fn too_short(choice: &ServerChoice, scenario: &Loaded) -> Vec<String> {
+pub fn length_warnings(choice: &ServerChoice, scenario: &Loaded) -> Vec<String> {
     if !matches!(choice.program, Program::File(_)) {
         return Vec::new();
     }
@@ -93,7 +93,7 @@ pub fn too_short(choice: &ServerChoice, scenario: &Loaded) -> Vec<String> {
     for phase in &scenario.scenario.phases {
         for step in &phase.steps {
             let Step::Idle(idle) = step else { continue };
-            let Some(sentence) = sentence(idle, decay) else {
+            let Some(sentence) = length_warning(idle, decay) else {
                 continue;
             };
             let text = format!("`{}` on `{}`: {sentence}", phase.name, choice.label);
@@ -106,7 +106,7 @@ pub fn too_short(choice: &ServerChoice, scenario: &Loaded) -> Vec<String> {
 }
 
 /// A sentence about a window that is too short, or unexpectedly long, with its cure.
-fn sentence(idle: &Idle, decay: Option<AllocatorDecay>) -> Option<String> {
+fn length_warning(idle: &Idle, decay: Option<AllocatorDecay>) -> Option<String> {
     let IdleEnd::Settled { .. } = idle.end() else {
         return None;
     };
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_cap_below_what_settling_takes_is_told_with_one_that_is_long_enough() {
-        let text = |idle: &Idle, decay| sentence(idle, decay).unwrap_or_default();
+        let text = |idle: &Idle, decay| length_warning(idle, decay).unwrap_or_default();
         assert_eq!(
             text(&window(Some(10)), decay(false, 10)),
             "a silent window of at most 10.0 s is too short: memory needs at least 12.0 s to settle with its \
@@ -206,7 +206,7 @@ mod tests {
                 None,
             ),
         ] {
-            assert_eq!(sentence(&idle, decay), None);
+            assert_eq!(length_warning(&idle, decay), None);
         }
     }
 

@@ -92,13 +92,13 @@ fn print_plan(repeating: &Repeating, scenario: &Loaded, choices: &[ServerChoice]
     }
     for sentence in choices
         .iter()
-        .filter_map(|choice| window_warnings::collector(choice, &played))
+        .filter_map(|choice| window_warnings::collector_wait(choice, &played))
     {
         print_folded(&format!("{sentence}\n"))?;
     }
     for doubt in choices
         .iter()
-        .flat_map(|choice| window_warnings::too_short(choice, &played))
+        .flat_map(|choice| window_warnings::length_warnings(choice, &played))
     {
         print(&format!("warning: {doubt}\n"))?;
     }

@@ -8,7 +8,7 @@ use super::problem::Mistake;
 use super::scenario::{FORMAT, Isolation, Phase, Repeat, Scenario, Settle, SettleLimits};
 use super::step::{Idle, IdleMode, Step, template};
 use super::wording::instead;
-use crate::config::names_files;
+use crate::config::is_file_name;
 
 /// The mistakes of one scenario file. `isolation` is that of its workspace.
 pub fn scenario(scenario: &Scenario, document: &Document<'_>, isolation: Isolation) -> Vec<Mistake> {
@@ -84,7 +84,7 @@ impl Check<'_, '_> {
                 "the scenario has no name",
                 "write `name = \"…\"`: it names the report",
             );
-        } else if !names_files(&scenario.name) {
+        } else if !is_file_name(&scenario.name) {
             let title = format!("`{}` cannot name a scenario", scenario.name);
             let cure = "it names the directory of the records: use up to 64 letters, digits, `-`, `_` and `.`, and \
                         begin \

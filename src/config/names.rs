@@ -4,7 +4,7 @@
 const LONGEST: usize = 64;
 
 /// True if a label is a valid file name on every system.
-pub fn names_files(label: &str) -> bool {
+pub fn is_file_name(label: &str) -> bool {
     let safe = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let begins_well = label.starts_with(|c: char| c.is_ascii_alphanumeric());
     begins_well && label.len() <= LONGEST && label.chars().all(safe) && !label.ends_with('.') && !is_device(label)
@@ -22,7 +22,7 @@ fn is_device(label: &str) -> bool {
 
 /// The text as a valid file name, with `-` in place of what one may not contain.
 pub fn as_file_name(text: &str) -> String {
-    if names_files(text) {
+    if is_file_name(text) {
         return text.to_owned();
     }
     let mut name = String::new();
@@ -35,7 +35,7 @@ pub fn as_file_name(text: &str) -> String {
     }
     let name = name.trim_start_matches(['.', '-', '_']);
     let name = name[..name.len().min(LONGEST)].trim_end_matches(['.', '-', '_']);
-    if names_files(name) {
+    if is_file_name(name) {
         name.to_owned()
     } else {
         format!("command-{name}")
@@ -60,7 +60,7 @@ mod tests {
             ("…", "command-"),
         ] {
             assert_eq!(as_file_name(text), name);
-            assert!(names_files(&as_file_name(text)));
+            assert!(is_file_name(&as_file_name(text)));
         }
         assert_eq!(as_file_name(&"ä b".repeat(99)).len(), 63);
     }

@@ -68,7 +68,7 @@ impl Rests {
     }
 
     /// True if more work is not expected.
-    fn is_over(&self, now: Instant, least: Duration) -> bool {
+    fn expects_no_more_work(&self, now: Instant, least: Duration) -> bool {
         let needed = (self.longest * REST_FACTOR).clamp(least.min(LONGEST_REST), LONGEST_REST);
         now.saturating_duration_since(self.since) >= needed
     }
@@ -144,19 +144,22 @@ impl<'a, S: Stage> IdleWatch<'a, S> {
     pub fn has_rested(&self, begun: Instant, grace: Option<Duration>) -> bool {
         match grace {
             Some(grace) => begun.elapsed() >= grace,
-            None => self.observed.rests.is_over(Instant::now(), self.rules.period),
+            None => self
+                .observed
+                .rests
+                .expects_no_more_work(Instant::now(), self.rules.period),
         }
     }
 
     /// Waits one interval and checks again; `None` if the server was idle for the whole period.
     pub async fn check_after_interval(&mut self) -> Option<Unrest> {
         tokio::time::sleep(LOOK).await;
-        self.judge(Instant::now()).await
+        self.unrest(Instant::now()).await
     }
 
     /// The reason why the server is not idle now; `None` if it is.
-    pub async fn judge(&mut self, now: Instant) -> Option<Unrest> {
-        let cpu = self.cpu_share().await;
+    pub async fn unrest(&mut self, now: Instant) -> Option<Unrest> {
+        let cpu = self.take_cpu_reading().await;
         if let Some(unrest) = self.open_work(now) {
             return Some(unrest);
         }
@@ -164,12 +167,12 @@ impl<'a, S: Stage> IdleWatch<'a, S> {
     }
 
     /// The reason why the server is not idle, apart from its messages.
-    pub async fn judge_work(&mut self, now: Instant) -> Option<Unrest> {
-        let cpu = self.cpu_share().await;
+    pub async fn unrest_except_messages(&mut self, now: Instant) -> Option<Unrest> {
+        let cpu = self.take_cpu_reading().await;
         self.open_work(now).or_else(|| self.processor_use(cpu))
     }
 
-    pub fn progress(&self) -> Option<Unrest> {
+    pub fn open_progress(&self) -> Option<Unrest> {
         let work = self.client.with_progress(|progress| {
             let work = progress.begun_work().next()?;
             Some(if work.title.is_empty() {
@@ -183,7 +186,7 @@ impl<'a, S: Stage> IdleWatch<'a, S> {
 
     /// An open progress or request.
     fn open_work(&mut self, now: Instant) -> Option<Unrest> {
-        if let Some(progress) = self.progress() {
+        if let Some(progress) = self.open_progress() {
             self.observed.busy = now;
             self.observed.worked = Some(now);
             return Some(progress);
@@ -240,8 +243,9 @@ impl<'a, S: Stage> IdleWatch<'a, S> {
         Some((ReadyRule::Quiet, what.to_owned()))
     }
 
-    /// Share of one processor over the last period; `None` before one whole period.
-    async fn cpu_share(&mut self) -> Option<f64> {
+    /// Reads the processor time, notes a burst, and returns the share of one processor over the last period; `None` before one
+    /// whole period.
+    async fn take_cpu_reading(&mut self) -> Option<f64> {
         let period = self.rules.period.as_nanos() as u64;
         let reading = self.stage.activity().await?;
         let observed = &mut self.observed;
@@ -282,22 +286,22 @@ mod tests {
         let second = Duration::from_secs(1);
         let mut rests = Rests::begin(begun);
         assert!(
-            !rests.is_over(at(900), second) && rests.is_over(at(1_000), second),
+            !rests.expects_no_more_work(at(900), second) && rests.expects_no_more_work(at(1_000), second),
             "no less than asked for"
         );
         rests.burst(at(100));
-        assert!(rests.is_over(at(1_100), second));
+        assert!(rests.expects_no_more_work(at(1_100), second));
         rests.burst(at(600));
         assert!(
-            !rests.is_over(at(2_500), second) && rests.is_over(at(2_600), second),
+            !rests.expects_no_more_work(at(2_500), second) && rests.expects_no_more_work(at(2_600), second),
             "500 ms seen, so 2 s"
         );
         rests.burst(at(3_000));
         assert!(
-            !rests.is_over(at(5_900), second) && rests.is_over(at(6_000), second),
+            !rests.expects_no_more_work(at(5_900), second) && rests.expects_no_more_work(at(6_000), second),
             "never more than 3 s"
         );
-        assert!(rests.is_over(at(6_000), Duration::from_secs(9)));
+        assert!(rests.expects_no_more_work(at(6_000), Duration::from_secs(9)));
     }
 
     /// Judges values that were read every 100 ms, with a period of 500 ms.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::error::ChoiceError;
-use crate::config::names_files;
+use crate::config::is_file_name;
 use record::{PackageFacts, Preload};
 
 /// A server that was installed into the cache.
@@ -104,7 +104,7 @@ fn label(text: &str) -> (Option<&str>, &str) {
 }
 
 pub(super) fn check_label(label: &str) -> Result<(), ChoiceError> {
-    if names_files(label) {
+    if is_file_name(label) {
         return Ok(());
     }
     Err(ChoiceError::Label(label.to_owned()))

@@ -34,7 +34,7 @@ pub(super) struct Member<P> {
     pub written: Option<(Nanos, Counters)>,
     /// Resident files of a tmpfs that its last exact reading saw, in bytes.
     named: u64,
-    /// The process in whose address space it runs, if any, with the kinship of [`super::Watch`] for which the kernel said so.
+    /// The process in whose address space it runs, if any, with the `members_version` of [`super::Watch`] for which the kernel said so.
     pub owner: Option<(u64, Option<u32>)>,
     /// The last written rollup and its time.
     rollup: Option<(Nanos, Rollup)>,
@@ -138,7 +138,7 @@ impl<P> Member<P> {
     }
 
     /// Counts the shared memory of a sample by the latest exact reading.
-    pub fn recount(&self, sample: &mut Sample) {
+    pub fn count_shared_exactly(&self, sample: &mut Sample) {
         sample.counters.count_shared(self.named);
     }
 

@@ -270,7 +270,7 @@ impl Schedule {
             let started = time.now();
             let rollups = watch.rollups(&|| time.now());
             let resources = watch.resources();
-            watch.recount(&mut rounds);
+            watch.count_shared_exactly(&mut rounds);
             // Not rationed itself, but it delays the next read.
             self.quiet.duty.spent(started, time.now() - started, Nanos::MAX);
             watch.put(time.now(), make(rounds, rollups, resources));

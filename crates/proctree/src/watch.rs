@@ -44,7 +44,7 @@ pub struct Watch<S: Source> {
     look_failed: bool,
     guard: Guard,
     /// Counts what can change who runs in whose address space: processes that come, go or run another program.
-    kinship: u64,
+    members_version: u64,
     // Kept between rounds so that a round allocates nothing.
     changes: Vec<Found>,
     failures: Vec<Failure>,
@@ -68,7 +68,7 @@ impl<S: Source> Watch<S> {
             unseen: Unseen::default(),
             look_failed: false,
             guard: Guard::new(options.memory_limit),
-            kinship: 0,
+            members_version: 0,
             changes: Vec::new(),
             failures: Vec::new(),
         }
@@ -241,7 +241,7 @@ impl<S: Source> Watch<S> {
         });
         let member = Member::new(process, self.next_number, opened.found, opened.started, runs);
         self.next_number += 1;
-        self.kinship += 1;
+        self.members_version += 1;
         self.tree.insert(opened.found);
         let parent = self.number_of(opened.found.parent);
         self.sink.put(now(), Event::Process(member.event(parent)));
@@ -284,7 +284,7 @@ impl<S: Source> Watch<S> {
             return None;
         };
         if member.take_reading(reading) {
-            self.kinship += 1;
+            self.members_version += 1;
         }
         if let Some(kin) = reading.kin {
             self.note_kin(index, kin, now);
@@ -332,7 +332,7 @@ impl<S: Source> Watch<S> {
                 continue;
             }
             let member = self.members.remove(index);
-            self.kinship += 1;
+            self.members_version += 1;
             self.tree.remove(member.found.pid);
             let (process, used) = (member.number, self.source.used(&member.process));
             let cause = Some(self.source.cause(&member.process));

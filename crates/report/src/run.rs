@@ -87,7 +87,7 @@ fn verdict(summary: &Summary, comparison: &Comparison) -> Vec<Sentence> {
     if summary.header.plan.traced.is_some() {
         return verdict;
     }
-    verdict.extend(attribution(summary));
+    verdict.extend(growth_sentences(summary));
     if let Some(kept) = head::conclusion(summary) {
         // Of what repeats often, growth is the answer.
         verdict.push(if repeats_often(summary) {
@@ -171,13 +171,13 @@ fn growth_lines(summary: &Summary) -> Vec<growth::GrowthLine> {
 }
 
 /// Growth from round to round, as far as one run shows it.
-pub(crate) fn attribution(summary: &Summary) -> Vec<Sentence> {
+pub(crate) fn growth_sentences(summary: &Summary) -> Vec<Sentence> {
     let lines = growth_lines(summary);
     if lines.is_empty() {
         return Vec::new();
     }
     let few = format!("one run is no verdict: a verdict takes {LEAST_RUNS}, use `--runs {LEAST_RUNS}`");
-    let mut sentences: Vec<Sentence> = growth::attribution(&lines, summary.header.server.lens.name, 1)
+    let mut sentences: Vec<Sentence> = growth::growth_sentences(&lines, summary.header.server.lens.name, 1)
         .into_iter()
         .map(|text| Sentence::answer("growth.attribution", Tone::Plain, text))
         .collect();

@@ -1,6 +1,6 @@
 //! What commands are called: as they were typed, where they were given no name.
 
-use crate::config::{as_file_name, names_files};
+use crate::config::{as_file_name, is_file_name};
 use base::text::{clean, width};
 use record::Preload;
 
@@ -61,7 +61,7 @@ fn shortened(label: &str) -> String {
 pub fn preloaded(label: &str, preload: &Preload) -> String {
     let suffix = preload.suffix();
     match suffix.strip_prefix('-') {
-        Some(allocator) if !names_files(label) => format!("{label} ({allocator})"),
+        Some(allocator) if !is_file_name(label) => format!("{label} ({allocator})"),
         _ => format!("{label}{suffix}"),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::file::ValueEntry;
-use crate::config::names_files;
+use crate::config::is_file_name;
 use record::Preload;
 use record::leaves;
 use record::variables::{separator, with_added_entries};
@@ -168,10 +168,10 @@ fn cut(text: &str, longest: usize) -> String {
 /// The label, or its first numbered variant that is unused and a valid file name.
 pub fn unlike(label: &str, taken: impl Fn(&str) -> bool) -> String {
     let first = cut(label, LONGEST);
-    if names_files(&first) && !taken(&first) {
+    if is_file_name(&first) && !taken(&first) {
         return first;
     }
     let numbered = (2_u32..).map(|number| format!("{}-{number}", cut(&first, LONGEST - 5)));
-    let mut fit = numbered.filter(|label| names_files(label) && !taken(label));
+    let mut fit = numbered.filter(|label| is_file_name(label) && !taken(label));
     fit.next().unwrap_or_default()
 }

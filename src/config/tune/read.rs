@@ -11,7 +11,7 @@ use super::super::scenario::FORMAT;
 use super::MOST_CELLS;
 use super::cell::{Cell, DEFAULT, label_of};
 use super::file::{AxisEntry, GridFile, ValueEntry};
-use crate::config::names_files;
+use crate::config::is_file_name;
 use base::processors;
 use base::text::nearest;
 
@@ -175,7 +175,7 @@ impl Reading<'_, '_> {
             }
         }
         let label = match &entry.label {
-            Some(label) if !names_files(label) => {
+            Some(label) if !is_file_name(label) => {
                 let title = format!("`{label}` cannot be a label");
                 let cure = "it names files, so use up to 64 letters, digits, `-`, `_` and `.`, and begin with a \
                             letter or digit";

@@ -172,9 +172,9 @@ async fn settle<S: Stage>(
         simmer.run_until(Instant::now() + LOOK).await?;
         // The processor time of light traffic is no sign of work.
         let unrest = if silent {
-            rest.judge_work(Instant::now()).await
+            rest.unrest_except_messages(Instant::now()).await
         } else {
-            rest.progress()
+            rest.open_progress()
         };
         let private = scene.stage.private().await;
         let at = begun.elapsed();

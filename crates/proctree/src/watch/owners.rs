@@ -15,7 +15,7 @@ impl<S: Source> Watch<S> {
         let may_borrow = counters.forked == Some(true) && counters.resident.is_some_and(|resident| resident > 0);
         let owner = match member.owner {
             _ if !may_borrow => None,
-            Some((kinship, owner)) if kinship == self.kinship => owner,
+            Some((members_version, owner)) if members_version == self.members_version => owner,
             Some(_) | None => self.find_owner(index),
         };
         self.members[index].reading.counters.memory_of = owner;
@@ -26,7 +26,7 @@ impl<S: Source> Watch<S> {
         let member = &self.members[index];
         let mut is_certain = true;
         let mut owner = None;
-        for other in self.members.iter().filter(|other| may_own(other, member)) {
+        for other in self.members.iter().filter(|other| may_own_memory_of(other, member)) {
             let is_same = self.source.shares_memory(&member.process, &other.process);
             is_certain &= is_same.is_some();
             let counters = &other.reading.counters;
@@ -35,23 +35,27 @@ impl<S: Source> Watch<S> {
                 break;
             }
         }
-        let kinship = self.kinship;
-        self.members[index].owner = if is_certain { Some((kinship, owner)) } else { None };
+        let members_version = self.members_version;
+        self.members[index].owner = if is_certain {
+            Some((members_version, owner))
+        } else {
+            None
+        };
         owner
     }
 
     /// Counts the shared memory in the rounds of a checkpoint by the exact reading that followed them.
-    pub fn recount(&self, rounds: &mut [Vec<Sample>]) {
+    pub fn count_shared_exactly(&self, rounds: &mut [Vec<Sample>]) {
         for sample in rounds.iter_mut().flatten() {
             if let Some(member) = self.members.iter().find(|member| member.number == sample.process) {
-                member.recount(sample);
+                member.count_shared_exactly(sample);
             }
         }
     }
 }
 
 /// True if memory of `member` may belong to `other`: a program of its own, or a fork that is older.
-fn may_own<P>(other: &Member<P>, member: &Member<P>) -> bool {
+fn may_own_memory_of<P>(other: &Member<P>, member: &Member<P>) -> bool {
     let runs_program = other.reading.counters.forked != Some(true);
     other.number != member.number && !other.borrows() && (runs_program || other.number < member.number)
 }

@@ -170,7 +170,7 @@ fn many_runs(together: &Calibration, looks: &Schedule) -> String {
 
 /// The smallest growth that these numbers of runs show at the one-sided level `alpha`, for figures that decide; `both`
 /// is whether the other sides are calibrated too.
-pub fn can_see(calibration: &Calibration, runs: &[usize], alpha: f64, both: bool) -> String {
+pub fn smallest_growths(calibration: &Calibration, runs: &[usize], alpha: f64, both: bool) -> String {
     let mut figures: Vec<String> = Vec::new();
     for figure in Calibrated::all(calibration, both).filter(|figure| figure.noise.primary) {
         let mut growths: Vec<String> = Vec::new();
@@ -315,10 +315,10 @@ mod tests {
 
     #[test]
     fn what_so_many_runs_see_is_one_sentence() {
-        insta::assert_snapshot!(can_see(&calibration(), &[3, 12], 0.0125, true));
-        assert!(can_see(&calibration(), &[1], 0.05, true).contains("nothing with 1 run"));
-        let all_calibrated = can_see(&quiet_private(), &[5], 0.0125, true);
-        let some_calibrated = can_see(&quiet_private(), &[5], 0.0125, false);
+        insta::assert_snapshot!(smallest_growths(&calibration(), &[3, 12], 0.0125, true));
+        assert!(smallest_growths(&calibration(), &[1], 0.05, true).contains("nothing with 1 run"));
+        let all_calibrated = smallest_growths(&quiet_private(), &[5], 0.0125, true);
+        let some_calibrated = smallest_growths(&quiet_private(), &[5], 0.0125, false);
         assert!(all_calibrated.contains("+5.") && !all_calibrated.contains("nothing is decided"));
         assert!(some_calibrated.contains("nothing is decided before 5 runs"));
     }

@@ -254,7 +254,7 @@ fn note() -> String {
 }
 
 /// Sentences on the parts that grow, that do not, and that are not decided. A single run cannot deny growth.
-pub(crate) fn attribution(lines: &[GrowthLine], lens: Lens, runs: usize) -> Vec<String> {
+pub(crate) fn growth_sentences(lines: &[GrowthLine], lens: Lens, runs: usize) -> Vec<String> {
     let word = word(lens, runs);
     let growing = lines_with(lines, Growth::Above);
     let mut sentences: Vec<String> = growing
@@ -460,7 +460,7 @@ pub(crate) fn verdict(comparison: &Comparison) -> Vec<String> {
         let grown = side.growth.iter();
         let lines: Vec<GrowthLine> = grown.map(|grown| GrowthLine::of_runs(&side.label, grown)).collect();
         let lens = side.growth.first().map_or(Lens::AsShipped, |grown| grown.lens);
-        for sentence in attribution(&lines, lens, side.runs.len().max(1)) {
+        for sentence in growth_sentences(&lines, lens, side.runs.len().max(1)) {
             sentences.push(format!("{}: {sentence}", side.label));
         }
     }

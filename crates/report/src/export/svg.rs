@@ -18,7 +18,7 @@ use crate::comparison::{growth, one_server, released, words};
 use crate::document::page::PALETTE;
 use crate::export::svg::panel::Panel;
 use crate::pictures::Named;
-use crate::run::attribution;
+use crate::run::growth_sentences;
 use crate::verdict::{findings, headline, relabelled_runs, side_by_side};
 use analysis::compare::{Comparison, Played, Scenarios, Target};
 use analysis::gate::{Judgement, Sides};
@@ -41,7 +41,7 @@ pub fn run(summary: &Summary, record: &str) -> String {
     let sentences = match held_up(header) {
         Some(why) => vec![why],
         None => {
-            let grows = attribution(summary).into_iter().map(|sentence| sentence.text);
+            let grows = growth_sentences(summary).into_iter().map(|sentence| sentence.text);
             grows.chain(released::of_run(summary)).collect()
         }
     };
