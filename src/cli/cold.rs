@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, Parser, ValueEnum, ValueHint};
 
 use crate::config::values::{Ignored, Lenses, Partition, partition};
 use record::Preload;
@@ -145,4 +145,16 @@ pub struct Cold {
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub output: Output,
+}
+
+impl Cold {
+    /// This command, with every option at its default.
+    pub fn with_defaults(command: &str) -> Result<Cold, clap::Error> {
+        #[derive(Parser)]
+        struct Alone {
+            #[command(flatten)]
+            cold: Cold,
+        }
+        Ok(Alone::try_parse_from(["cold", "--", command])?.cold)
+    }
 }

@@ -34,9 +34,10 @@ const NO_STARTER: &str = "warning: `lsp-soak-start` is not beside lsp-soak, so p
 
 pub fn run(options: &cli::Cold, place: Place, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let plan = ColdPlan::from_typed(options, &place)?;
-    let output = OutputPlan::from_output(&options.output)?;
     let whole = place.named().map(Path::to_owned);
     let directories = place.directories(&plan::scenarios(&plan.campaigns))?;
+    // Exports may go into the new directory.
+    let output = OutputPlan::from_output(&options.output)?;
     let is_first = !plan.campaign.jobs.is_part();
     if is_first && !output.is_quiet && !Starter::find()?.is_small() {
         super::say(NO_STARTER);

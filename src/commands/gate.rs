@@ -31,8 +31,9 @@ pub fn run(options: &cli::Gate, place: Place, interrupt: &Interrupt) -> anyhow::
         return judge_records(options);
     }
     let plan = GatePlan::from_typed(options, &place)?;
-    let telling = Telling::from_typed(options)?;
     let out = place.directory(&plan.scenario)?;
+    // Exports may go into the new directory.
+    let telling = Telling::from_typed(options)?;
     let (runs, exit) = play(&plan, &out, interrupt)?;
     let is_over = exit != Exit::Interrupted && !plan.campaign.jobs.is_part();
     let (true, Some(runs)) = (is_over, runs) else {

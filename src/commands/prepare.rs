@@ -39,7 +39,7 @@ pub fn understand(typed: &TypedCommand<'_>) -> anyhow::Result<(Vec<Loaded>, Vec<
     understand_with(typed, MistakeReport::default())
 }
 
-/// Understands scenarios and servers like [`understood`], and reports `mistakes` from other options with theirs.
+/// Understands scenarios and servers like [`understand`], and reports `mistakes` from other options with theirs.
 pub fn understand_with(
     typed: &TypedCommand<'_>,
     mut mistakes: MistakeReport,
@@ -84,7 +84,7 @@ pub fn understand_with(
     Ok((scenarios, choices))
 }
 
-/// Fails with one mistake more, listed after those that `understood` may have.
+/// Fails with one mistake more, listed after those of [`understand`].
 pub fn with_mistake<T>(understood: anyhow::Result<T>, title: &str, cure: &str) -> anyhow::Result<T> {
     let mut mistakes = MistakeReport::default();
     mistakes.add_loose(title.to_owned(), cure);

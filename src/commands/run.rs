@@ -84,9 +84,10 @@ impl RunPlan {
 
 pub fn run(options: &cli::Run, place: Place, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let plan = RunPlan::from_typed(options, &place)?;
-    let output = OutputPlan::from_output(&options.output)?;
     let whole = place.named().map(Path::to_owned);
     let directories = place.directories(&plan.scenarios)?;
+    // Exports may go into the new directory.
+    let output = OutputPlan::from_output(&options.output)?;
     super::warn_of_single_runs(&plan.repeating, &plan.choices);
     super::block_on(async {
         interrupt.heed();

@@ -35,12 +35,13 @@ pub fn run(options: &cli::Tune, place: Place, interrupt: &Interrupt) -> anyhow::
         return list(&plan);
     }
     plan.price.require_budget()?;
+    let out = place.directory(&plan.scenario)?;
+    // Exports may go into the new directory.
     let telling = Telling::from_typed(options)?;
     let (is_part, talk) = (plan.campaign.jobs.is_part(), plan.campaign.talk);
     if talk != Verbosity::Quiet && !is_part {
         say_before_runs(&plan);
     }
-    let out = place.directory(&plan.scenario)?;
     let outcomes = play(&plan, &out, interrupt)?;
     if is_part {
         return outcomes.code();

@@ -518,3 +518,14 @@ fn a_command_that_exceeds_the_memory_limit_is_killed_and_its_peak_is_known() {
     assert!((300.0..812.0).contains(&peak), "{peak}");
     assert_eq!(end["signal"], 9);
 }
+
+#[test]
+fn an_export_may_go_into_the_directory_of_the_records() {
+    let place = place();
+    passed(&cold(
+        &place,
+        &["true", "-r", "2", "--export-json", "records/result.json"],
+    ));
+    let text = fs::read_to_string(place.path().join("records/result.json")).expect("it was exported");
+    assert!(serde_json::from_str::<Value>(&text).is_ok_and(|result| result["runs"].as_array().is_some()));
+}

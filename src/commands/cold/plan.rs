@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 
 use crate::campaign::Repeating;
 use crate::campaign::single::PAGE_CACHE;
@@ -74,10 +74,7 @@ pub fn scenarios(campaigns: &[Planned]) -> Vec<Loaded> {
 
 /// The command of a sweep with nothing around it, and the scenario of its runs.
 pub fn single(command: &str, options: &cli::Tune) -> anyhow::Result<(Loaded, ServerChoice)> {
-    let words = ["lsp-soak", "cold", "--", command];
-    let cli::Command::Cold(defaults) = cli::parse_extended(words.map(Into::into).to_vec())?.command else {
-        bail!("`{command}` is not understood as a command");
-    };
+    let defaults = Cold::with_defaults(command)?;
     let project = &options.scenario_options;
     let options = Cold {
         ignore_failure: options.ignore_failure.clone(),

@@ -53,8 +53,8 @@ impl GatePlan {
     /// The gate of the command line, or every mistake in it. Nothing was started yet.
     pub fn from_typed(options: &Gate, place: &Place) -> anyhow::Result<GatePlan> {
         let campaign = CampaignPlan::from_typed("gate", &options.processors, &options.measuring, options.voice)?;
-        let (servers, recorded_anchor) = typed_sides(options)?;
         let looks = looks(options)?;
+        let (servers, recorded_anchor) = typed_sides(options)?;
         let (mut scenarios, choices) = prepare::understand(&prepare::TypedCommand {
             scenarios: options.scenario.as_slice(),
             options: &options.scenario_options,

@@ -273,3 +273,27 @@ fn symlink(goal: &Path, from: &Path, to: &Path) -> io::Result<()> {
         std::os::windows::fs::symlink_file(goal, to)
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_copy_of_a_large_file_can_be_cancelled() {
+        let directory = tempfile::tempdir().unwrap();
+        let (from, to) = (directory.path().join("from"), directory.path().join("to"));
+        fs::write(&from, vec![1; 3 << 20]).unwrap();
+        let (source, target) = (File::open(&from).unwrap(), File::create(&to).unwrap());
+        let cancel = Cancel::default();
+        assert!(keep_holes(&source, &target, 3 << 20, &cancel).unwrap());
+        assert_eq!(fs::read(&to).unwrap(), fs::read(&from).unwrap());
+        cancel.cancel();
+        let target = File::create(&to).unwrap();
+        assert!(!keep_holes(&source, &target, 3 << 20, &cancel).unwrap());
+        assert_eq!(
+            target.metadata().unwrap().len(),
+            0,
+            "not even its first part was copied"
+        );
+    }
+}
