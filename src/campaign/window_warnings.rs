@@ -23,7 +23,7 @@ fn decay_of(choice: &ServerChoice) -> Option<AllocatorDecay> {
     examined.decay(choice).map(|known| known.decay)
 }
 
-/// Whether idle windows wait for the runtime's collector_wait, and how long a run takes if they do.
+/// A sentence on idle windows under a garbage collector: if they wait for it, and how long a run takes that does.
 pub fn collector_wait(choice: &ServerChoice, scenario: &Loaded) -> Option<String> {
     collector_sentence(
         &choice.label,
@@ -35,9 +35,8 @@ pub fn collector_wait(choice: &ServerChoice, scenario: &Loaded) -> Option<String
 
 fn collector_sentence(label: &str, decay: AllocatorDecay, scenario: &Scenario, files: u64) -> Option<String> {
     let runtime = decay.runtime?;
-    let steps = scenario.phases.iter().flat_map(|phase| &phase.steps);
-    let settles = |step: &Step| matches!(step, Step::Idle(idle) if matches!(idle.end(), IdleEnd::Settled { .. }));
-    if !steps.into_iter().any(settles) {
+    let mut windows = scenario.idle_windows();
+    if !windows.any(|idle| matches!(idle.end(), IdleEnd::Settled { .. })) {
         return None;
     }
     let Some(needed) = decay.needed() else {
@@ -64,12 +63,7 @@ fn collector_sentence(label: &str, decay: AllocatorDecay, scenario: &Scenario, f
     let least = units::duration(outline(&waiting, files).total.least);
     let (needed, runtime) = (units::duration(needed), runtime.name());
     Some(if has_full_decay {
-        let steps = scenario.phases.iter().flat_map(|phase| &phase.steps);
-        let mut idle_windows = steps.filter_map(|step| match step {
-            Step::Idle(idle) => Some(idle),
-            _ => None,
-        });
-        let which = if idle_windows.all(|idle| idle.full_decay) {
+        let which = if scenario.idle_windows().all(|idle| idle.full_decay) {
             "each idle window"
         } else {
             "an idle window with `full-decay`"

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use base::units::{Share, Span};
 
 use super::glob::Glob;
-use super::step::{IdleEnd, IdleMode, Step};
+use super::step::{Idle, IdleEnd, IdleMode, Step};
 
 /// The newest scenario format that this version reads.
 pub const FORMAT: u32 = 1;
@@ -331,8 +331,15 @@ impl Scenario {
 
     /// True if an idle window waits for the server's runtime.
     pub fn waits_for_full_decay(&self) -> bool {
-        let mut steps = self.phases.iter().flat_map(|phase| &phase.steps);
-        steps.any(|step| matches!(step, Step::Idle(idle) if idle.full_decay))
+        self.idle_windows().any(|idle| idle.full_decay)
+    }
+
+    pub fn idle_windows(&self) -> impl Iterator<Item = &Idle> {
+        let steps = self.phases.iter().flat_map(|phase| &phase.steps);
+        steps.filter_map(|step| match step {
+            Step::Idle(idle) => Some(idle),
+            _ => None,
+        })
     }
 
     pub fn settle(&self, phase: &Phase) -> SettleLimits {

@@ -18,10 +18,10 @@ const LOOK: Duration = Duration::from_millis(5);
 /// itself never answers.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// The same for the script of Node.js, which runs between the program's own work: checking a large file takes seconds.
+/// Longest wait for the script of Node.js, which runs between the program's own work: checking a large file takes seconds.
 const LONGEST_OF_NODE: Duration = Duration::from_secs(60);
 
-/// What is known of the processes that listen: which are in the journal, which do not answer, and what was found in them.
+/// Knowledge of the processes that listen: which are in the journal, which do not answer, and what was found in them.
 #[derive(Debug, Default)]
 pub struct Heard {
     /// Processes in the journal, each with the library's thread: a process with a new program has a new thread.

@@ -1,7 +1,5 @@
 //! A server against itself through the purged lens, in many sessions drawn from recorded runs.
 
-use std::sync::Arc;
-
 use analysis::compare::{Played, is_counted};
 use analysis::figures::Rules;
 use analysis::gate::{Sides, judge};
@@ -50,10 +48,7 @@ fn session(pool: &[Played], looks: &Schedule, seed: u64, percent: u64) -> Sides 
     let runs = looks.runs().last().copied().expect("there is a look");
     let mut side = || -> Vec<Played> { (0..runs).map(|_| pool[random.usize(..pool.len())].clone()).collect() };
     let (baseline, mut candidate) = (side(), side());
-    for phase in candidate
-        .iter_mut()
-        .flat_map(|run| &mut Arc::make_mut(&mut run.summary).phases)
-    {
+    for phase in candidate.iter_mut().flat_map(|run| &mut run.summary_mut().phases) {
         phase.private = phase.private.map(|private| private * percent / 100);
     }
     Sides {

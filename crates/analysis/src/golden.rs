@@ -3,8 +3,6 @@
 pub mod gate;
 pub mod tune;
 
-use std::sync::Arc;
-
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Mutex;
@@ -153,7 +151,8 @@ pub fn before_checkpoint(mut summary: Summary) -> Summary {
 
 /// Lets memory grow at the last checkpoint of a run.
 pub fn let_grow(run: &mut Played) {
-    let last = Arc::make_mut(&mut run.summary)
+    let last = run
+        .summary_mut()
         .phases
         .iter_mut()
         .rev()

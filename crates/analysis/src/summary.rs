@@ -11,6 +11,7 @@ pub mod decay;
 mod departure;
 mod epoch;
 mod exit;
+mod groups;
 mod histogram;
 mod holder;
 mod jemalloc_settings;
@@ -35,19 +36,16 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use base::band;
-use record::{
-    Close, CommandEnd, Ending, Header, Initialized, LeftOut, Listening, Nanos, PhaseRef, Pressure, Readiness, Shutdown,
-    SystemCalls, Unwritten, WarningKind,
-};
+use record::{Ending, Header, Nanos, PhaseRef, Pressure, SystemCalls, WarningKind};
 
 use self::decay::Window;
-use self::release::{Released, Reported};
 
 pub use checkpoint::counters_at_rest;
 pub use collect::{read, read_with, summarise};
 pub use curves::{Curves, Quantity, columns, grid, requests};
 pub use departure::{Departure, departures, last_words, last_words_of_run};
 pub use exit::exit_of_run;
+pub use groups::{AllocatorFindings, Lifecycle, Log, Processes, Traffic, TreeMemory, Unread};
 pub use histogram::Histogram;
 pub use jemalloc_settings::is_denied;
 pub use latency::quantile;
@@ -86,7 +84,7 @@ pub struct Summary {
     pub windows: Vec<Window>,
     pub processes: Processes,
     pub traffic: Traffic,
-    /// What the allocator was seen to do.
+    /// Effects and settings of the allocator, as they were seen.
     pub allocator: AllocatorFindings,
     /// Memory calls by phase, if the run was traced.
     pub system_calls: Vec<SystemCalls>,
@@ -118,103 +116,6 @@ impl Summary {
             unread: Unread::default(),
         }
     }
-}
-
-/// Starts and ends of the server, or of the command.
-#[derive(Clone, Debug, Default)]
-pub struct Lifecycle {
-    /// The server's own name and version.
-    pub initialized: Option<Initialized>,
-    /// One for each server that was waited for: the first and every restart.
-    pub readiness: Vec<Readiness>,
-    pub restarts: u32,
-    /// Shutdowns before a restart that failed or ended with a wrong exit code.
-    pub earlier: Vec<Departure>,
-    /// The shutdown of the last server.
-    pub shutdown: Option<Shutdown>,
-    pub close: Option<Close>,
-    /// Memory and time of a command that ran to its end; `None` for a server.
-    pub command: Option<CommandEnd>,
-}
-
-/// Memory of the process tree over the whole run.
-#[derive(Clone, Debug, Default)]
-pub struct TreeMemory {
-    /// The metric of private memory at all checkpoints of this run.
-    pub private_metric: PrivateMetric,
-    /// The metric of resident memory at all checkpoints of this run.
-    pub resident_metric: ResidentMetric,
-    /// The resident peak of the run: the highest of its phases.
-    pub peak: Option<Peak>,
-    /// The highest sampled private memory, a lower bound of its peak.
-    pub private_peak: Option<u64>,
-    /// The most resident memory seen since the last phase's marks, in which the server was shut down: a lower bound.
-    pub shutdown_peak: Option<u64>,
-    /// What charts draw, at a resolution that a report can show.
-    pub curves: Curves,
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct Processes {
-    pub programs: Vec<ProgramSummary>,
-    /// Most processes that existed at once.
-    pub most_at_once: u64,
-    /// Processes that crashed, or that held most of the memory and ended, while the server was used.
-    pub lost: Vec<LostProcess>,
-    /// Processes that had not mapped all preloaded libraries.
-    pub unloaded: Vec<Unloaded>,
-}
-
-/// Requests in both directions.
-#[derive(Clone, Debug, Default)]
-pub struct Traffic {
-    /// Requests by method, without the light traffic of idle windows.
-    pub methods: Vec<MethodSummary>,
-    /// Requests that the imitated editor sent by itself, by method.
-    pub editor: Vec<MethodSummary>,
-    /// Requests of the server by method.
-    pub server_requests: BTreeMap<String, ServerRequests>,
-}
-
-/// What the allocator was seen to do.
-#[derive(Clone, Debug, Default)]
-pub struct AllocatorFindings {
-    /// Processes in which the preloaded library listens.
-    pub listening: Vec<Listening>,
-    pub released: Vec<Released>,
-    /// Checkpoints of the purged lens that do not count, since their figures include freed memory.
-    pub unpurged: Vec<UnpurgedCheckpoint>,
-    /// Settings that were not in force in the process that led the tree's memory.
-    pub unset: Vec<Unset>,
-    /// The process with the most memory, if the preloaded library served only a part of it.
-    pub partly: Option<Partly>,
-    /// Memory figures that the server reported about itself.
-    pub reported: Vec<Reported>,
-}
-
-/// Warnings of the run and messages of the server.
-#[derive(Clone, Debug, Default)]
-pub struct Log {
-    /// Each warning once, in the order of their first appearance.
-    pub warnings: Vec<WarningSummary>,
-    /// Count of warnings beyond those in `warnings`.
-    pub more_warnings: u64,
-    /// Log messages of the server, each different one once.
-    pub messages: Vec<ServerMessage>,
-    /// Count of messages in the record beyond those in `messages`.
-    pub more_messages: u64,
-    /// Messages of the server that were counted, but not recorded.
-    pub unwritten: Unwritten,
-}
-
-/// What of the record could not be read.
-#[derive(Clone, Debug, Default)]
-pub struct Unread {
-    /// True if the record was cut in the middle of a line.
-    pub truncated: bool,
-    /// Entries of kinds that this program does not know.
-    pub unknown: LeftOut,
-    pub damaged: LeftOut,
 }
 
 /// A process without the preloaded library.
@@ -599,7 +500,7 @@ pub struct SamplingSummary {
     pub latest: Nanos,
     /// Least number of processes that began and ended between two samples.
     pub unseen: u64,
-    /// What could not be read or reset: of how many processes.
+    /// Reads and resets that failed: of how many processes.
     pub failures: BTreeMap<String, FailedReads>,
 }
 

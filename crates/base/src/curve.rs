@@ -78,7 +78,7 @@ impl Curve {
         match self.points.last_mut() {
             Some((_, last)) if *last == value => return,
             Some((then, last)) if at == *then && last.is_some() && value.is_some() => *last = value,
-            // An earlier moment comes from a clock that was read before another: both values count.
+            // A value of an earlier moment comes after the last one, so that no peak is lost.
             Some((then, _)) => {
                 let at = if at < *then { then.saturating_add(1) } else { at };
                 self.points.push((at, value));
@@ -214,9 +214,10 @@ fn select(points: &[Point], start: u64, kept: &mut Vec<Point>) {
     places.sort_unstable();
     let mut last = None;
     for place in places.into_iter().flatten() {
-        if last.replace(place) != Some(place) {
+        if last != Some(place) {
             kept.push(points[place]);
         }
+        last = Some(place);
     }
 }
 

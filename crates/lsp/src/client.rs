@@ -343,11 +343,11 @@ impl Client {
     /// A step asks for diagnostics of the workspace: the editor does not, until as many calls of
     /// [`Client::end_own_workspace_pull`].
     pub fn begin_own_workspace_pull(&self) {
-        self.shared.state().pulls.begin_pull_of_step();
+        self.shared.state().pulls.begin_own_workspace_pull();
     }
 
     pub fn end_own_workspace_pull(&self) {
-        self.shared.state().pulls.end_pull_of_step();
+        self.shared.state().pulls.end_own_workspace_pull();
         self.shared.pull_changed();
     }
 

@@ -150,14 +150,14 @@ impl Pulls {
     }
 
     /// A step asks for the workspace, in place of the editor.
-    pub fn begin_pull_of_step(&mut self) {
+    pub fn begin_own_workspace_pull(&mut self) {
         self.by_steps += 1;
         for workspace in self.workspaces.values_mut() {
             workspace.due = 0;
         }
     }
 
-    pub fn end_pull_of_step(&mut self) {
+    pub fn end_own_workspace_pull(&mut self) {
         self.by_steps = self.by_steps.saturating_sub(1);
     }
 
@@ -191,13 +191,16 @@ impl Pulls {
         }
     }
 
-    /// When the workspaces can be pulled; none while a step has its own request open, whose end is a change.
+    /// The providers that the editor may ask for the workspace: none while a step has its own request open.
+    fn workspace_providers<'p>(&self, providers: &'p [Provider]) -> impl Iterator<Item = &'p Provider> + use<'p> {
+        let is_free = self.by_steps == 0;
+        providers.iter().filter(move |provider| is_free && provider.workspace)
+    }
+
+    /// The moments from which workspaces may be pulled.
     fn workspace_times(&self, providers: &[Provider]) -> Vec<Instant> {
         let mut times = Vec::new();
-        if self.by_steps > 0 {
-            return times;
-        }
-        for provider in providers.iter().filter(|provider| provider.workspace) {
+        for provider in self.workspace_providers(providers) {
             let workspace = self.workspaces.get(&provider.identifier);
             times.extend(
                 workspace
@@ -241,10 +244,7 @@ impl Pulls {
     }
 
     fn take_workspace(&mut self, now: Instant, providers: &[Provider]) -> Option<Provider> {
-        if self.by_steps > 0 {
-            return None;
-        }
-        for provider in providers.iter().filter(|provider| provider.workspace) {
+        for provider in self.workspace_providers(providers) {
             let known = self.workspaces.entry(provider.identifier.clone());
             let workspace = known.or_insert_with(|| Workspace::new(now));
             if workspace.may_send() && workspace.at <= now {
@@ -442,7 +442,7 @@ mod tests {
         let (mut pulls, now) = (pulls(), Instant::now());
         let providers = [provider(json!({ "workspaceDiagnostics": true }))];
         assert_eq!(take_due(&mut pulls, now, &providers), ["workspace"]);
-        pulls.begin_pull_of_step();
+        pulls.begin_own_workspace_pull();
         // The server ends the older request for that of the step.
         pulls.end_workspace(&None, false);
         assert!(take_due(&mut pulls, now, &providers).is_empty());
@@ -456,7 +456,7 @@ mod tests {
             matches!(next, NextPull::Nothing),
             "there is no time to wait for: {next:?}"
         );
-        pulls.end_pull_of_step();
+        pulls.end_own_workspace_pull();
         assert_eq!(
             take_due(&mut pulls, now + PAUSE, &providers),
             ["workspace"],

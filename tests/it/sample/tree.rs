@@ -41,6 +41,7 @@ fn children_and_grandchildren_come_with_their_parents() {
         let shell = &all[&sleep.parent.unwrap()];
         assert_eq!((shell.name.as_str(), shell.parent), ("sh", Some(0)));
     }
+    next_round(&sampler);
     assert_eq!(sampler.pulse().processes(), 4);
     assert_eq!(sampler.living_processes().len(), 4);
 }

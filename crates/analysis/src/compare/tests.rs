@@ -282,7 +282,7 @@ fn traced_runs_count_for_their_calls_and_for_nothing_else() {
         traced.summary = Arc::new(crate::golden::traced(untraced, 5_000));
         // One that failed because it was held up says nothing of the server either.
         if label == "b" {
-            Arc::make_mut(&mut traced.summary).ending = None;
+            traced.summary_mut().ending = None;
         }
         all.push(traced);
     }

@@ -15,7 +15,7 @@ impl<S: Source> Watch<S> {
         let may_borrow = counters.forked == Some(true) && counters.resident.is_some_and(|resident| resident > 0);
         let owner = match member.owner {
             _ if !may_borrow => None,
-            Some((members_version, owner)) if members_version == self.members_version => owner,
+            Some((version, owner)) if version == self.members_version => owner,
             Some(_) | None => self.find_owner(index),
         };
         self.members[index].reading.counters.memory_of = owner;
@@ -35,12 +35,8 @@ impl<S: Source> Watch<S> {
                 break;
             }
         }
-        let members_version = self.members_version;
-        self.members[index].owner = if is_certain {
-            Some((members_version, owner))
-        } else {
-            None
-        };
+        let version = self.members_version;
+        self.members[index].owner = if is_certain { Some((version, owner)) } else { None };
         owner
     }
 

@@ -223,10 +223,14 @@ impl GrowthLine {
 
     /// The answer in one word.
     pub fn answer(&self) -> &'static str {
+        if self.cannot_deny_growth() {
+            return match self.asked {
+                Asked::Partly => "partly asked",
+                Asked::Unanswered => "not answered",
+                Asked::No | Asked::Yes => "not asked",
+            };
+        }
         match self.growth {
-            _ if self.cannot_deny_growth() && self.asked == Asked::Partly => "partly asked",
-            _ if self.cannot_deny_growth() && self.asked == Asked::Unanswered => "not answered",
-            _ if self.cannot_deny_growth() => "not asked",
             Growth::Above => "grows",
             Growth::Below => "does not",
             Growth::Unclear => "not decided",

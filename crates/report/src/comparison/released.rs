@@ -219,11 +219,12 @@ fn in_brief(windows: &[ReleaseOfRuns]) -> Option<String> {
     for clause in clauses(windows) {
         let kinds: Vec<String> = clause.windows.iter().map(|kind| when(*kind).to_owned()).collect();
         let is_release = matches!(clause.fact, Fact::Released);
-        if is_release && clause.certainty.noise.is_some() && clause.certainty.runs.is_some() {
+        let is_within_noise = clause.certainty.noise.is_some();
+        if is_release && is_within_noise && clause.certainty.runs.is_some() {
             // Its other runs released more, which is told already.
             continue;
         }
-        if !is_release || clause.certainty.noise.is_some() {
+        if !is_release || is_within_noise {
             others.push(clause.in_words());
         } else if matches!(clause.amount, Amount::Nothing) {
             nothing.extend(kinds);

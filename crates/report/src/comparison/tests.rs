@@ -1,7 +1,5 @@
 //! Golden comparisons, made from the golden record with one difference for each server.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use crate::document::tests::is_whole;
@@ -51,8 +49,8 @@ fn runs(label: &str, percents: &[u64]) -> Vec<Played> {
 
 fn on_machine(mut runs: Vec<Played>, target: &str, cpu: &str) -> Vec<Played> {
     for run in &mut runs {
-        Arc::make_mut(&mut run.summary).header.host.target = target.to_owned();
-        Arc::make_mut(&mut run.summary).header.host.cpu = Some(cpu.to_owned());
+        run.summary_mut().header.host.target = target.to_owned();
+        run.summary_mut().header.host.cpu = Some(cpu.to_owned());
     }
     runs
 }
@@ -64,7 +62,7 @@ fn two() -> Vec<Played> {
 
 fn warm_up(label: &str) -> Played {
     let mut warm_up = run(label, 0, 140);
-    Arc::make_mut(&mut warm_up.summary).header.plan.warm_up = true;
+    warm_up.summary_mut().header.plan.warm_up = true;
     warm_up
 }
 
@@ -74,7 +72,7 @@ pub(crate) fn three() -> Vec<Played> {
     all.extend(runs("ty-jemalloc", &[104, 100, 97]));
     all.extend(runs("ty-mimalloc", &[130, 131, 129, 131]));
     let last = all.last_mut().unwrap();
-    Arc::make_mut(&mut last.summary).ending = Some(Ending::Crashed {
+    last.summary_mut().ending = Some(Ending::Crashed {
         code: None,
         signal: Some(11),
         during: String::new(),
@@ -86,27 +84,23 @@ pub(crate) fn three() -> Vec<Played> {
 pub(crate) fn holes() -> Vec<Played> {
     let mut short = runs("b", &[110, 111, 112]);
     for run in &mut short {
-        let last = Arc::make_mut(&mut run.summary).phases.last_mut().unwrap();
+        let last = run.summary_mut().phases.last_mut().unwrap();
         (last.private, last.checkpoint) = (None, None);
     }
-    Arc::make_mut(&mut short[1].summary).traffic.methods.clear();
+    short[1].summary_mut().traffic.methods.clear();
     let mut failed = runs("d", &[100]);
-    Arc::make_mut(&mut failed[0].summary).ending = Some(Ending::Interrupted);
+    failed[0].summary_mut().ending = Some(Ending::Interrupted);
     [runs("a", &[100, 101, 99]), short, runs("c", &[90]), failed].concat()
 }
 
 fn unequal() -> Vec<Played> {
     let mut lazy = runs("lazy", &[70, 71, 70]);
     for run in &mut lazy {
-        for step in Arc::make_mut(&mut run.summary)
-            .phases
-            .iter_mut()
-            .flat_map(|phase| &mut phase.steps)
-        {
+        for step in run.summary_mut().phases.iter_mut().flat_map(|phase| &mut phase.steps) {
             step.hits = step.hits.map(|hits| hits / 2);
         }
-        Arc::make_mut(&mut run.summary).traffic.methods[0].items *= 2;
-        Arc::make_mut(&mut run.summary).header.scenario.sha256 = "0123456789abcdef".repeat(4);
+        run.summary_mut().traffic.methods[0].items *= 2;
+        run.summary_mut().header.scenario.sha256 = "0123456789abcdef".repeat(4);
     }
     [runs("diligent", &[100, 101, 99]), lazy].concat()
 }
@@ -125,7 +119,7 @@ pub(crate) fn targets() -> Vec<Played> {
         "M4",
     );
     for run in &mut mac {
-        Arc::make_mut(&mut run.summary).phases.remove(3);
+        run.summary_mut().phases.remove(3);
     }
     let linux = [
         on_machine(runs("system", &[100, 101, 99]), linux, "EPYC"),
@@ -223,7 +217,7 @@ fn the_answer_has_sizes_and_comes_before_unequal_work() {
 #[test]
 fn runs_of_unlike_scenarios_are_titled_as_a_list() {
     let mut other = runs("b", &[100]);
-    Arc::make_mut(&mut other[0].summary).header.scenario.name = "other".to_owned();
+    other[0].summary_mut().header.scenario.name = "other".to_owned();
     let runs = [runs("a", &[100]), other].concat();
     let title = super::title::title(&compared(runs));
     assert_eq!(title, "completions, other: a 0.4.2, b 0.4.2");
@@ -398,7 +392,7 @@ fn github_action_benchmark_gets_every_figure_once() {
 fn a_setting_that_was_not_seen_in_force_is_told_wherever_servers_are_compared() {
     let mut tuned = runs("tuned", &[90, 91, 90]);
     for run in &mut tuned {
-        Arc::make_mut(&mut run.summary).header.server.knobs = vec![KnobFacts {
+        run.summary_mut().header.server.knobs = vec![KnobFacts {
             variable: "GOGC".to_owned(),
             requested: "50".to_owned(),
             seen: Some("its syntax".to_owned()),

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use crate::document::page;
 use crate::document::tests::is_whole;
 use crate::{comparison, run};
@@ -126,7 +124,7 @@ fn of_the_work_of_a_server_that_failed_nothing_is_said() {
 fn a_server_without_runs_that_count_takes_no_colour_from_the_others() {
     let mut runs = two();
     for run in &mut runs {
-        Arc::make_mut(&mut run.summary).header.plan.warm_up = run.summary.header.server.label == "ty";
+        run.summary_mut().header.plan.warm_up = run.summary.header.server.label == "ty";
     }
     let page = compared(&runs);
     assert!(page.contains("ty-jemalloc cannot be compared with ty: no run of ty counts"));
@@ -163,7 +161,7 @@ fn a_page_of_several_systems_begins_with_a_sentence_for_each() {
     let mut mac = two();
     for run in &mut mac {
         run.record = run.record.replace("run-", "mac-");
-        Arc::make_mut(&mut run.summary).header.host.target = "aarch64-apple-darwin".to_owned();
+        run.summary_mut().header.host.target = "aarch64-apple-darwin".to_owned();
     }
     runs.extend(mac);
     let page = compared(&runs);

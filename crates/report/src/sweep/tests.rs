@@ -1,7 +1,5 @@
 //! Golden sweeps in every format.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use crate::document::tests::is_whole;
@@ -136,7 +134,7 @@ fn a_cost_that_is_left_open_says_so_and_how_many_runs_may_settle_it() {
             continue;
         }
         let times = [1, 12, 1, 1][run.summary.header.plan.block as usize % 4];
-        for method in &mut Arc::make_mut(&mut run.summary).traffic.methods {
+        for method in &mut run.summary_mut().traffic.methods {
             method.p95 = method.p95.map(|value| value * times);
         }
     }
@@ -166,7 +164,7 @@ fn nothing_is_recommended_whose_cost_the_runs_leave_open() {
     assert!(answer.starts_with("use dirty-1000"), "its limits are shown to be kept");
     for run in &mut runs {
         let more = 90 + 20 * u64::from(run.summary.header.plan.block % 2);
-        for method in &mut Arc::make_mut(&mut run.summary).traffic.methods {
+        for method in &mut run.summary_mut().traffic.methods {
             method.p95 = method.p95.map(|value| value / 100 * more);
         }
     }
@@ -178,10 +176,7 @@ fn nothing_is_recommended_whose_cost_the_runs_leave_open() {
 #[test]
 fn an_answer_from_memory_that_was_still_moving_says_so() {
     let mut runs = runs();
-    for window in runs
-        .iter_mut()
-        .flat_map(|run| &mut Arc::make_mut(&mut run.summary).windows)
-    {
+    for window in runs.iter_mut().flat_map(|run| &mut run.summary_mut().windows) {
         (window.end, window.settled) = (Some(WindowEnd::TimedOut), Some(false));
     }
     let moving = sweep(&runs, &Rules::default()).unwrap();
@@ -211,10 +206,7 @@ fn texts(sweep: &Sweep) -> Vec<String> {
 #[test]
 fn settings_that_were_compared_before_the_collectors_clock_say_so() {
     let mut runs = runs();
-    for window in runs
-        .iter_mut()
-        .flat_map(|run| &mut Arc::make_mut(&mut run.summary).windows)
-    {
+    for window in runs.iter_mut().flat_map(|run| &mut run.summary_mut().windows) {
         window.too_short_for = Some(TooShortFor {
             runtime: Runtime::Go,
             program: String::new(),
@@ -239,7 +231,7 @@ fn private_memory_that_falls_into_groups_is_told_of_the_default_and_of_settings(
                 continue;
             }
             let more = 10 * u64::from(run.summary.header.plan.block % 2);
-            for phase in &mut Arc::make_mut(&mut run.summary).phases {
+            for phase in &mut run.summary_mut().phases {
                 phase.private = phase.private.map(|value| value / 100 * (100 + more));
             }
         }
@@ -343,7 +335,7 @@ fn runs_until(block: u32, time_budget: Option<u64>) -> Vec<Played> {
     let mut runs = runs();
     runs.retain(|run| run.summary.header.plan.block <= block);
     for run in &mut runs {
-        let cell = Arc::make_mut(&mut run.summary).header.plan.cell.as_mut().unwrap();
+        let cell = run.summary_mut().header.plan.cell.as_mut().unwrap();
         cell.sweep = Some(SweepFacts {
             rungs: Rules::default().rungs,
             time_budget,

@@ -2,8 +2,6 @@
 
 mod growth;
 
-use std::sync::Arc;
-
 use crate::comparison::{annotations, junit};
 use crate::document::tests::is_whole;
 use crate::document::{Look, NextCommand, markdown, terminal};
@@ -131,11 +129,7 @@ fn inconclusive() -> Judgement {
 pub(crate) fn refused() -> Judgement {
     let mut sides = sides(&[1_000; 3], &[500; 3]);
     for run in &mut sides.candidate {
-        for step in Arc::make_mut(&mut run.summary)
-            .phases
-            .iter_mut()
-            .flat_map(|phase| &mut phase.steps)
-        {
+        for step in run.summary_mut().phases.iter_mut().flat_map(|phase| &mut phase.steps) {
             step.hits = step.hits.map(|hits| hits / 2);
         }
     }
@@ -144,7 +138,7 @@ pub(crate) fn refused() -> Judgement {
 
 fn broken() -> Judgement {
     let mut sides = sides(&[1_000; 3], &[1_000; 3]);
-    Arc::make_mut(&mut sides.candidate[1].summary).ending = Some(Ending::Crashed {
+    sides.candidate[1].summary_mut().ending = Some(Ending::Crashed {
         signal: Some(11),
         code: None,
         during: "goto".to_owned(),
@@ -171,7 +165,7 @@ fn move_to_second_machine(runs: &mut [Played], first: usize) {
         let number = run.summary.header.plan.run as usize;
         let place = if number >= 20 { number - 20 } else { number - 1 };
         if place >= first {
-            Arc::make_mut(&mut run.summary).header.plan.partition = Some("2/2".to_owned());
+            run.summary_mut().header.plan.partition = Some("2/2".to_owned());
         }
     }
 }
@@ -369,7 +363,7 @@ fn runs_with_rounds(label: &str, runs: usize, kib: u64) -> Vec<Played> {
             phase.steps[0].requests = Some(10);
             rounds.push(phase);
         }
-        Arc::make_mut(&mut run.summary).phases = rounds;
+        run.summary_mut().phases = rounds;
     }
     runs
 }
@@ -522,7 +516,7 @@ fn unequal_machines_neither_fail_a_gate_nor_widen_it() {
     let least = sides.baseline.iter().flatten().map(first_private).min().unwrap();
     for run in sides.baseline.iter_mut().flatten().chain(&mut sides.candidate) {
         if first_private(run) > least * 12 / 10 {
-            Arc::make_mut(&mut run.summary).header.host.cpu = Some("another".to_owned());
+            run.summary_mut().header.host.cpu = Some("another".to_owned());
         }
     }
     let judgement = judge(&sides, &latency, &Schedule::single_look(5, 0.05).unwrap());
@@ -539,12 +533,13 @@ fn first_private(run: &Played) -> u64 {
 fn what_huge_pages_do_to_the_difference_and_what_was_preloaded_is_told() {
     let mut sides = sides(&[1_000; 3], &[1_030; 3]);
     for run in &mut sides.candidate {
-        Arc::make_mut(&mut run.summary).header.server.preload = Some(PreloadFacts {
+        run.summary_mut().header.server.preload = Some(PreloadFacts {
             name: "jemalloc".to_owned(),
             version: Some("5.3.0".to_owned()),
             ..PreloadFacts::default()
         });
-        let last = Arc::make_mut(&mut run.summary)
+        let last = run
+            .summary_mut()
             .phases
             .last_mut()
             .and_then(|phase| phase.checkpoint.as_mut());
@@ -566,7 +561,7 @@ fn what_huge_pages_do_to_the_difference_and_what_was_preloaded_is_told() {
 fn a_gate_says_on_which_side_the_machine_was_busy() {
     let mut sides = sides(&[1_000; 3], &[1_000; 3]);
     for run in &mut sides.candidate {
-        Arc::make_mut(&mut run.summary).header.host.load = run.summary.header.host.cpus.map(|cpus| 2.0 * cpus as f64);
+        run.summary_mut().header.host.load = run.summary.header.host.cpus.map(|cpus| 2.0 * cpus as f64);
     }
     let judgement = judge(&sides, &rules(), &Schedule::default());
     let text = markdown::render(&document(&judgement, &sides, &[], None));

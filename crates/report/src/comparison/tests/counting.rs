@@ -1,16 +1,14 @@
 //! Runs that count, and the text if none does.
 
-use std::sync::Arc;
-
 use super::*;
 
 /// Two servers of which the second crashes while it warms up, so that no more runs are made.
 fn crashed_at_once() -> Vec<Played> {
     let mut all = [runs("small", &[100]), runs("crash", &[100])].concat();
     for run in &mut all {
-        Arc::make_mut(&mut run.summary).header.plan.warm_up = true;
+        run.summary_mut().header.plan.warm_up = true;
     }
-    Arc::make_mut(&mut all[1].summary).ending = Some(Ending::Crashed {
+    all[1].summary_mut().ending = Some(Ending::Crashed {
         code: None,
         signal: Some(11),
         during: String::new(),
@@ -65,7 +63,7 @@ fn runs_of_one_server_say_what_it_keeps_and_its_peak() {
 #[test]
 fn warm_ups_alone_are_no_run_that_counts() {
     let mut all = runs("small", &[100]);
-    Arc::make_mut(&mut all[0].summary).header.plan.warm_up = true;
+    all[0].summary_mut().header.plan.warm_up = true;
     for text in [drawn(all.clone(), 100), pasted(all)] {
         assert!(
             text.contains("no run counts, so there is no result: allow more time"),

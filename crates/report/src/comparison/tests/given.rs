@@ -1,8 +1,7 @@
 //! Forced releases, self-reports, and preloaded libraries.
 
-use std::sync::Arc;
-
 use analysis::golden::{before_checkpoint, with_release};
+use analysis::summary::Summary;
 use record::{AllocatorFamily, PreloadFacts};
 
 use super::*;
@@ -10,7 +9,7 @@ use super::*;
 fn with_releases_and_reports() -> Vec<Played> {
     let mut all = two();
     for (place, run) in (0..).zip(&mut all) {
-        let summary = Arc::unwrap_or_clone(run.summary.clone());
+        let summary = Summary::clone(&run.summary);
         let is_baseline = run.record.ends_with("ty-system.jsonl");
         *run.summary_mut() = if is_baseline {
             with_release(summary, 50 + place, Some(90 + place))
@@ -39,7 +38,7 @@ fn what_servers_gave_back_by_force_and_account_for_is_told_of_each() {
 fn before_checkpoints() -> Vec<Played> {
     let mut all = with_releases_and_reports();
     for run in &mut all {
-        *run.summary_mut() = before_checkpoint(Arc::unwrap_or_clone(run.summary.clone()));
+        *run.summary_mut() = before_checkpoint(Summary::clone(&run.summary));
     }
     all
 }
@@ -71,7 +70,7 @@ fn what_was_given_back_before_checkpoints_has_medians_and_intervals_in_every_for
 fn a_server_is_shown_with_what_was_preloaded_into_it() {
     let mut all = two();
     for run in all.iter_mut().filter(|run| run.record.ends_with("ty-mimalloc.jsonl")) {
-        Arc::make_mut(&mut run.summary).header.server.preload = Some(PreloadFacts {
+        run.summary_mut().header.server.preload = Some(PreloadFacts {
             name: "mimalloc".to_owned(),
             family: AllocatorFamily::Mimalloc,
             package: Some("libmimalloc2.0 2.0.9+ds-2".to_owned()),

@@ -1,7 +1,5 @@
 //! Phases that are played more than once.
 
-use std::sync::Arc;
-
 use super::*;
 
 /// True for each format that has the note on repeated phases.
@@ -17,7 +15,7 @@ fn that_a_repeated_phase_stands_for_its_last_round_is_told_where_there_is_one() 
     for run in &mut runs {
         let mut round = run.summary.phases[1].clone();
         round.phase.cycle = 1;
-        Arc::make_mut(&mut run.summary).phases.insert(2, round);
+        run.summary_mut().phases.insert(2, round);
     }
     assert_eq!(notes_in_formats(&runs), [true, true]);
 }

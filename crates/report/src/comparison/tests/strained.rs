@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use crate::comparison::notes::strained;
 use analysis::compare::compare;
 
@@ -15,7 +13,7 @@ fn sentences(of_a: [(f64, f64); 3], of_b: [(f64, f64); 3]) -> Vec<String> {
 fn runs_under(label: &str, strains: [(f64, f64); 3]) -> Vec<Played> {
     let mut runs = runs(label, &[100, 101, 99]);
     for (run, (load, pressure)) in runs.iter_mut().zip(strains) {
-        let host = &mut Arc::make_mut(&mut run.summary).header.host;
+        let host = &mut run.summary_mut().header.host;
         (host.cpus, host.load, host.memory_pressure) = (Some(4), Some(load), Some(pressure));
     }
     runs
@@ -51,7 +49,7 @@ fn short_memory_is_told_with_the_most_of_it() {
 fn every_form_of_a_comparison_says_that_the_machine_was_busy() {
     let mut busy = two();
     for run in &mut busy {
-        Arc::make_mut(&mut run.summary).header.host.load = run.summary.header.host.cpus.map(|cpus| 3.0 * cpus as f64);
+        run.summary_mut().header.host.load = run.summary.header.host.cpus.map(|cpus| 3.0 * cpus as f64);
     }
     let scenarios = compared(busy.clone());
     let json = crate::comparison::json::render(&scenarios, &busy).unwrap();
@@ -65,7 +63,7 @@ fn every_form_of_a_comparison_says_that_the_machine_was_busy() {
 fn every_form_of_a_comparison_says_that_looks_decided_how_many_runs_there_are() {
     let mut looked = two();
     for run in &mut looked {
-        Arc::make_mut(&mut run.summary).header.plan.looks = vec![3, 5, 8, 12];
+        run.summary_mut().header.plan.looks = vec![3, 5, 8, 12];
     }
     let scenarios = compared(looked.clone());
     let json = crate::comparison::json::render(&scenarios, &looked).unwrap();

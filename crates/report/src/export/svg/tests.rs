@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use crate::pictures::tests::{HOSTILE, hostile, played, session, twenty_four, two};
 use analysis::compare::compare_by_target;
 use analysis::golden::traced;
@@ -69,7 +67,7 @@ fn each_target_has_a_chart_of_its_own() {
     let mut runs = two();
     for (place, run) in runs.iter_mut().enumerate() {
         if place >= 4 {
-            Arc::make_mut(&mut run.summary).header.host.target = "aarch64-apple-darwin".to_owned();
+            run.summary_mut().header.host.target = "aarch64-apple-darwin".to_owned();
         }
     }
     let picture = compared(&runs);
