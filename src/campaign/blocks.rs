@@ -152,7 +152,7 @@ impl Campaign<'_> {
 
     fn say_after_block(&self, is_warm_up: bool, runs: &[Played], clock: &Clock) {
         if is_warm_up {
-            let sentences = match self.judge.price(clock.longest) {
+            let sentences = match self.judge.time_forecast(clock.longest) {
                 Some(sentences) => sentences,
                 None => forecast::sentences(self, runs, clock.fitting(self.choices.len())),
             };
@@ -160,7 +160,7 @@ impl Campaign<'_> {
                 progress::say(&sentence);
             }
         } else if self.is_auto()
-            && let Some(sentence) = self.judge.standing(runs)
+            && let Some(sentence) = self.judge.verdict_so_far(runs)
         {
             progress::say(&sentence);
         }

@@ -25,13 +25,13 @@ pub trait Judge {
     fn after_block(&self, runs: &[Played]) -> Next;
 
     /// A sentence about what these runs have decided, and what is still open.
-    fn standing(&self, _runs: &[Played]) -> Option<String> {
+    fn verdict_so_far(&self, _runs: &[Played]) -> Option<String> {
         None
     }
 
     /// Sentences about the time that the runs after the warm-up will take, given that of one run. `None` for the usual
     /// sentences, which are about what those runs can detect.
-    fn price(&self, _of_one_run: Duration) -> Option<Vec<String>> {
+    fn time_forecast(&self, _of_one_run: Duration) -> Option<Vec<String>> {
         None
     }
 }

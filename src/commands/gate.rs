@@ -13,7 +13,7 @@ use base::exit::Exit;
 use super::next;
 use super::resume::Place;
 use after::{added_runs, after_verdict};
-use plan::{GatePlan, JudgePlan, Telling, recorded_sides};
+use plan::{GatePlan, JudgePlan, TellPlan, recorded_sides};
 use sides::{require_settings, split, unseen_settings};
 use tell::{Verdict, report_verdict};
 
@@ -33,7 +33,7 @@ pub fn run(options: &cli::Gate, place: Place, interrupt: &Interrupt) -> anyhow::
     let plan = GatePlan::from_typed(options, &place)?;
     let out = place.directory(&plan.scenario)?;
     // Exports may go into the new directory.
-    let telling = Telling::from_typed(options)?;
+    let telling = TellPlan::from_typed(options)?;
     let (runs, exit) = play(&plan, &out, interrupt)?;
     let is_over = exit != Exit::Interrupted && !plan.campaign.jobs.is_part();
     let (true, Some(runs)) = (is_over, runs) else {
@@ -47,7 +47,7 @@ pub fn run(options: &cli::Gate, place: Place, interrupt: &Interrupt) -> anyhow::
 }
 
 /// Judges a gate whose runs are over, keeps what they show of the baseline, and tells.
-fn conclude(judging: &JudgePlan, sides: &Sides, out: &Path, telling: Telling, notes: &[String]) -> anyhow::Result<u8> {
+fn conclude(judging: &JudgePlan, sides: &Sides, out: &Path, telling: TellPlan, notes: &[String]) -> anyhow::Result<u8> {
     // By calibrations of before this gate: its own runs would count twice.
     let judgement = judged(sides, judging);
     let next = after_verdict(&judgement, &judging.looks, sides, out);
@@ -67,7 +67,7 @@ fn conclude(judging: &JudgePlan, sides: &Sides, out: &Path, telling: Telling, no
 
 fn judge_records(options: &cli::Gate) -> anyhow::Result<u8> {
     let (sides, judging) = recorded_sides(options)?;
-    let telling = Telling::from_typed(options)?;
+    let telling = TellPlan::from_typed(options)?;
     let judgement = judged(&sides, &judging);
     let next = match options.from.as_slice() {
         [out] => after_verdict(&judgement, &judging.looks, &sides, out),
@@ -117,7 +117,7 @@ impl Judge for GatePlan {
         }
     }
 
-    fn standing(&self, runs: &[Played]) -> Option<String> {
+    fn verdict_so_far(&self, runs: &[Played]) -> Option<String> {
         report::verdict::standing(&judged(&self.sides(runs), &self.judging), &self.judging.looks)
     }
 }

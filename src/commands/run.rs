@@ -218,7 +218,7 @@ impl Judge for Repeating {
         }
     }
 
-    fn standing(&self, runs: &[Played]) -> Option<String> {
+    fn verdict_so_far(&self, runs: &[Played]) -> Option<String> {
         standing(runs, self)
     }
 }

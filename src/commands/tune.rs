@@ -16,7 +16,7 @@ use base::exit::Exit;
 use report::sweep::{elimination_clause, settings_line};
 
 use super::resume::Place;
-use plan::{Choosing, Telling, TunePlan};
+use plan::{ChoicePlan, TellPlan, TunePlan};
 use tell::report_sweep;
 
 mod cells;
@@ -25,10 +25,10 @@ mod price;
 mod tell;
 
 pub fn run(options: &cli::Tune, place: Place, interrupt: &Interrupt) -> anyhow::Result<u8> {
-    let choosing = Choosing::from_typed(options);
+    let choosing = ChoicePlan::from_typed(options);
     if !options.from.is_empty() {
         let runs = plan::recorded(options)?;
-        return tell_sweep(&choosing, &runs, Telling::from_typed(options)?, None);
+        return tell_sweep(&choosing, &runs, TellPlan::from_typed(options)?, None);
     }
     let plan = TunePlan::from_typed(options, &place)?;
     if options.list {
@@ -37,7 +37,7 @@ pub fn run(options: &cli::Tune, place: Place, interrupt: &Interrupt) -> anyhow::
     plan.price.require_budget()?;
     let out = place.directory(&plan.scenario)?;
     // Exports may go into the new directory.
-    let telling = Telling::from_typed(options)?;
+    let telling = TellPlan::from_typed(options)?;
     let (is_part, talk) = (plan.campaign.jobs.is_part(), plan.campaign.talk);
     if talk != Verbosity::Quiet && !is_part {
         say_before_runs(&plan);
@@ -65,19 +65,20 @@ fn say_before_runs(plan: &TunePlan) {
 /// Eliminates cells after each block; ends a sweep that can give no answer.
 impl Judge for TunePlan {
     fn after_block(&self, runs: &[Played]) -> Next {
-        if undecisive_differences(runs).is_err() || unprinted(runs, self.cost.as_deref()).is_some() {
+        if undecisive_differences(runs).is_err() || missing_cost_mistake(runs, self.cost.as_deref()).is_some() {
             Next::Hopeless
         } else {
-            Next::WithoutCells(stop_sentences(runs, &self.rules))
+            Next::WithoutCells(elimination_clauses(runs, &self.rules))
         }
     }
 
-    fn price(&self, of_one_run: Duration) -> Option<Vec<String>> {
+    fn time_forecast(&self, of_one_run: Duration) -> Option<Vec<String>> {
         Some(self.price.texts_after_run(of_one_run))
     }
 }
 
-/// Plays every run. Then, if these have a result, plays one more of each cell with a tracer.
+/// Plays the sweep as far as its judge and its budget let it. Then, if it has a result, plays one more run of each cell
+/// with the tracer.
 fn play(plan: &TunePlan, out: &Path, interrupt: &Interrupt) -> anyhow::Result<Outcomes> {
     let campaign = Campaign {
         scenario: &plan.scenario,
@@ -105,15 +106,15 @@ fn play(plan: &TunePlan, out: &Path, interrupt: &Interrupt) -> anyhow::Result<Ou
     })
 }
 
-/// True if a run of the default counts, and the cost was printed.
+/// True if a run of the default counts, and the command does not lack the figure of `--cost`.
 fn has_answer(plan: &TunePlan, runs: &[Played]) -> bool {
-    unprinted(runs, plan.cost.as_deref()).is_none()
+    missing_cost_mistake(runs, plan.cost.as_deref()).is_none()
         && sweep(runs, &plan.rules)
             .is_ok_and(|sweep| sweep.cells.first().is_some_and(|default| !default.runs.is_empty()))
 }
 
 /// A mistake if the command prints figures, but not the one of `--cost`.
-fn unprinted(runs: &[Played], cost: Option<&str>) -> Option<String> {
+fn missing_cost_mistake(runs: &[Played], cost: Option<&str>) -> Option<String> {
     let cost = cost?;
     let names: BTreeSet<&str> = runs
         .iter()
@@ -133,8 +134,8 @@ fn unprinted(runs: &[Played], cost: Option<&str>) -> Option<String> {
 
 /// Prints the sweep of these records. A resumed sweep prints the same as its records, even if other programs are
 /// installed by then.
-fn tell_sweep(choosing: &Choosing, runs: &[Played], telling: Telling, beside: Option<&Path>) -> anyhow::Result<u8> {
-    if let Some(mistake) = unprinted(runs, choosing.cost.as_deref()) {
+fn tell_sweep(choosing: &ChoicePlan, runs: &[Played], telling: TellPlan, beside: Option<&Path>) -> anyhow::Result<u8> {
+    if let Some(mistake) = missing_cost_mistake(runs, choosing.cost.as_deref()) {
         bail!(mistake);
     }
     let planned = planned_sweep(runs);
@@ -143,8 +144,8 @@ fn tell_sweep(choosing: &Choosing, runs: &[Played], telling: Telling, beside: Op
     report_sweep(telling, &sweep, runs, notes, beside)
 }
 
-/// For each cell that is not run any more, a sentence with the reason.
-fn stop_sentences(runs: &[Played], rules: &Rules) -> BTreeMap<String, String> {
+/// For each cell that is not run any more, the reason as a clause.
+fn elimination_clauses(runs: &[Played], rules: &Rules) -> BTreeMap<String, String> {
     eliminated_cells(runs, rules)
         .eliminated
         .iter()

@@ -436,7 +436,7 @@ fn measured(entry: &EndpointEntry, place: &EndpointPlace<'_>) -> Result<GatedFig
         let fault = Mistake::new(place.span("metric"), format!("unknown metric `{metric}`"), all());
         return Err(fault.label(near.map_or_else(String::new, |near| format!("did you mean `{near}`?"))));
     };
-    GatedFigure::usual(figure, entry.phase.clone(), entry.method.clone()).map_err(|error| {
+    GatedFigure::new(figure, entry.phase.clone(), entry.method.clone()).map_err(|error| {
         let (key, cure) = match error {
             GatedFigureError::Method(_) => ("metric", "leave `method` out"),
             GatedFigureError::Both(_) => ("phase", "leave `phase` out"),

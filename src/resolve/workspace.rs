@@ -111,7 +111,7 @@ fn fetch_into_cache(
     hash: fn(&Path) -> Option<String>,
     say: fn(&str),
 ) -> Result<Fetched, FetchError> {
-    let exact = sources::exact(&pin.source, say)?;
+    let exact = sources::with_version(&pin.source, say)?;
     let source = exact.to_string();
     let key = Key {
         kind: WORKSPACE,

@@ -1,4 +1,4 @@
-//! Systems without `wait4`.
+//! The starter on systems without `wait4`, where it starts nothing.
 
 use std::ffi::{OsStr, OsString};
 use std::io;

@@ -44,7 +44,7 @@ pub struct Inspected {
     pub probe: ProbeEnd,
     /// Its stderr when it ran for its version, on which a loader complains of preloads.
     pub stderr: String,
-    /// The first line with a version that it prints.
+    /// The version in what it prints.
     pub version: Option<String>,
 }
 
@@ -185,17 +185,13 @@ impl<'c> Inspection<'c> {
             Ok(heard) => heard,
             Err(why) => return self.note("probe", why),
         };
-        self.signs.asked = heard.exit_status.is_some_and(|status| status.code().is_some());
-        self.probe = if self.signs.asked {
-            ProbeEnd::Exit
+        self.signs.exited = heard.exit_status.is_some_and(|status| status.code().is_some());
+        if self.signs.exited {
+            self.probe = ProbeEnd::Exit;
         } else {
-            ProbeEnd::Signal
-        };
-        if !self.signs.asked {
-            self.note(
-                "probe",
-                format!("`{}` was ended by a signal", subject.version_command()),
-            );
+            self.probe = ProbeEnd::Signal;
+            let saw = format!("`{}` was ended by a signal", subject.version_command());
+            self.note("probe", saw);
         }
         let has_preload = !subject.preloaded.is_empty() || subject.variable(VARIABLE).is_some();
         if !has_preload && heard.exit_status.is_some_and(|status| status.success()) {
@@ -224,7 +220,7 @@ impl<'c> Inspection<'c> {
                 format!("mimalloc{version} listed {} options", output.options.len()),
             );
         }
-        if self.signs.asked && self.signs.jemalloc.is_empty() && self.signs.mimalloc.is_none() {
+        if self.signs.exited && self.signs.jemalloc.is_empty() && self.signs.mimalloc.is_none() {
             let saw = format!(
                 "`{}` ran, and neither jemalloc nor mimalloc reported itself",
                 self.context.subject.version_command()
@@ -306,16 +302,15 @@ impl<'c> Inspection<'c> {
             }
             self.note("file", saw);
         }
-        self.note_python(file);
+        if self.signs.marks.contains(&Mark::Python) {
+            // Since 3.13 it contains a mimalloc that it uses only on request or without a lock, and that answers the probe then.
+            self.signs.marks.remove(&Mark::Family(AllocatorFamily::Mimalloc));
+            self.note_python(file);
+        }
     }
 
-    /// Notes CPython, if the marks show it. Since 3.13 it contains a mimalloc that it uses only on request or without a
-    /// lock; then it answers the probe, so the mark of mimalloc is dropped.
+    /// Notes that a file contains CPython.
     fn note_python(&mut self, file: &Path) {
-        if !self.signs.marks.contains(&Mark::Python) {
-            return;
-        }
-        self.signs.marks.remove(&Mark::Family(AllocatorFamily::Mimalloc));
         self.signs.python.get_or_insert_default();
         let saw = format!(
             "`{}` is CPython, whose own allocator serves objects of up to 512 bytes, and the C library's the rest",
@@ -375,8 +370,8 @@ impl<'c> Inspection<'c> {
             }
             // The system's libraries call malloc even under a Rust program that does not.
             let is_rust = self.signs.marks.contains(&Mark::Rust);
-            let calls_count = !is_of_system || !is_rust || linking.allocates_elsewhere;
-            if calls_count && let Some(linking) = elf::linking(path) {
+            let counts_calls = !is_of_system || !is_rust || linking.allocates_elsewhere;
+            if counts_calls && let Some(linking) = elf::linking(path) {
                 self.signs.calls.extend(linking.calls);
             }
         }
@@ -416,7 +411,12 @@ impl<'c> Inspection<'c> {
         } else {
             calls.join(", ")
         };
-        self.note("libraries", format!("linked with {family}{suffix}, imports {imports}"));
+        let saw = if self.signs.calls == linking.calls {
+            format!("linked with {family}{suffix}, imports {imports}")
+        } else {
+            format!("linked with {family}{suffix}; with its libraries it imports {imports}")
+        };
+        self.note("libraries", saw);
         self.signs.libc = Some((family, version));
     }
 

@@ -22,8 +22,8 @@ pub enum Place {
 
 #[derive(Clone, Debug, Default)]
 pub struct Signs {
-    /// True if the program ran for its version and ended.
-    pub asked: bool,
+    /// True if the program ran for its version and ended by itself, not by a signal.
+    pub exited: bool,
     pub jemalloc: Vec<jemalloc::Output>,
     pub mimalloc: Option<mimalloc::Output>,
     /// The versions that files state for the allocators with signs in them.
@@ -201,7 +201,7 @@ fn embedded_allocator(signs: &Signs) -> Option<AllocatorFacts> {
         return None;
     }
     let family = *families.first()?;
-    let confidence = if signs.asked && answers_probe(family) {
+    let confidence = if signs.exited && answers_probe(family) {
         Confidence::Guess
     } else {
         Confidence::Likely
@@ -294,7 +294,7 @@ fn preloaded_family(signs: &Signs) -> Option<AllocatorFamily> {
 /// A preloaded allocator that never answers a probe, under a program that calls the C library.
 fn silent_preload(signs: &Signs) -> Option<AllocatorFacts> {
     let family = preloaded_family(signs)?;
-    if !signs.calls.contains("malloc") || (signs.asked && answers_probe(family)) {
+    if !signs.calls.contains("malloc") || (signs.exited && answers_probe(family)) {
         return None;
     }
     Some(AllocatorFacts {
@@ -320,7 +320,7 @@ fn c_library(signs: &Signs) -> Option<AllocatorFacts> {
     if signs.calls.is_empty() && !is_static {
         return None;
     }
-    let confidence = if calls_both && signs.asked && !signs.shell {
+    let confidence = if calls_both && signs.exited && !signs.shell {
         Confidence::Likely
     } else {
         Confidence::Guess
@@ -348,7 +348,7 @@ mod tests {
 
     fn glibc(marks: &[Mark], calls: &[&'static str]) -> Signs {
         Signs {
-            asked: true,
+            exited: true,
             marks: marks.iter().copied().collect(),
             libc: Some((Family::Glibc, Some("2.36".to_owned()))),
             calls: calls.iter().copied().collect(),
@@ -400,7 +400,7 @@ mod tests {
     fn marks_alone_are_likely_and_a_guess_where_the_allocator_should_have_spoken() {
         let mut signs = glibc(&[JE], &["malloc"]);
         assert_eq!(verdict(&signs).confidence, Some(Confidence::Guess));
-        signs.asked = false;
+        signs.exited = false;
         assert_eq!(verdict(&signs).confidence, Some(Confidence::Likely));
         signs.marks.insert(Mark::Family(Family::Tcmalloc));
         assert_eq!(verdict(&signs).family, Family::Unknown, "one that knows of several");
@@ -429,7 +429,7 @@ mod tests {
     /// The verdict on a file with these marks that was not run.
     fn unprobed_facts(marks: &[Mark]) -> AllocatorFacts {
         let mut signs = glibc(marks, &["malloc"]);
-        signs.asked = false;
+        signs.exited = false;
         let mut facts = verdict(&signs);
         name_variable(&mut facts, &signs.marks);
         facts

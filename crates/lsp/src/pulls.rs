@@ -58,7 +58,7 @@ struct Document {
 #[derive(Debug)]
 struct Workspace {
     /// Requests still to send: after a change one, and one to be kept open.
-    due: u32,
+    requests_due: u32,
     /// The first of them is not sent before this time.
     at: Instant,
     is_open: bool,
@@ -68,7 +68,7 @@ struct Workspace {
 impl Workspace {
     fn new(at: Instant) -> Workspace {
         Workspace {
-            due: 2,
+            requests_due: 2,
             at,
             is_open: false,
             errors: 0,
@@ -76,7 +76,7 @@ impl Workspace {
     }
 
     fn may_send(&self) -> bool {
-        self.due > 0 && !self.is_open && self.errors < MOST_ERRORS
+        self.requests_due > 0 && !self.is_open && self.errors < MOST_ERRORS
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) struct Pulls {
     is_held: bool,
     /// Requests for the workspace that a step has open. An editor has one at a time, and a server may end an older one
     /// for the next.
-    by_steps: u32,
+    own_by_steps: u32,
 }
 
 impl Pulls {
@@ -127,7 +127,7 @@ impl Pulls {
 
     fn renew_workspaces(&mut self, now: Instant) {
         for workspace in self.workspaces.values_mut() {
-            (workspace.due, workspace.at) = (2, now + PAUSE);
+            (workspace.requests_due, workspace.at) = (2, now + PAUSE);
         }
     }
 
@@ -151,14 +151,14 @@ impl Pulls {
 
     /// A step asks for the workspace, in place of the editor.
     pub fn begin_own_workspace_pull(&mut self) {
-        self.by_steps += 1;
+        self.own_by_steps += 1;
         for workspace in self.workspaces.values_mut() {
-            workspace.due = 0;
+            workspace.requests_due = 0;
         }
     }
 
     pub fn end_own_workspace_pull(&mut self) {
-        self.by_steps = self.by_steps.saturating_sub(1);
+        self.own_by_steps = self.own_by_steps.saturating_sub(1);
     }
 
     /// The next one, which then counts as under way.
@@ -193,7 +193,7 @@ impl Pulls {
 
     /// The providers that the editor may ask for the workspace: none while a step has its own request open.
     fn workspace_providers<'p>(&self, providers: &'p [Provider]) -> impl Iterator<Item = &'p Provider> + use<'p> {
-        let is_free = self.by_steps == 0;
+        let is_free = self.own_by_steps == 0;
         providers.iter().filter(move |provider| is_free && provider.workspace)
     }
 
@@ -248,7 +248,7 @@ impl Pulls {
             let known = self.workspaces.entry(provider.identifier.clone());
             let workspace = known.or_insert_with(|| Workspace::new(now));
             if workspace.may_send() && workspace.at <= now {
-                workspace.due -= 1;
+                workspace.requests_due -= 1;
                 workspace.is_open = true;
                 return Some(provider.clone());
             }

@@ -10,7 +10,7 @@ use super::Nanos;
 pub struct IdleWindow {
     /// Kind of window: silent or with light traffic.
     pub kind: IdleKind,
-    /// Whether memory settled; `None` for a window of fixed length or one too short to tell.
+    /// True if memory settled; `None` for a window of fixed length or one too short to tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<bool>,
     /// Duration of the window.
@@ -30,14 +30,14 @@ pub struct IdleWindow {
     /// Light-traffic messages not sent, because an earlier one had no answer yet or lsp-soak was late.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
-    /// Whether this is the control window: light traffic on a server with nothing to release, which measures the
+    /// True for the control window: light traffic on a server with nothing to release, which measures the
     /// traffic's own cost.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
     /// How the allocator releases memory; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decay: Option<AllocatorDecay>,
-    /// The program by which that was decided, because its processes have most of the memory; empty where it is the
+    /// The program whose allocator `decay` describes, because its processes have most of the memory; empty where that is the
     /// server's own, and in records before format 1.9.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub holder: String,
@@ -79,11 +79,11 @@ pub enum WindowEnd {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AllocatorDecay {
-    /// Whether it releases while the program is idle, for example by its own thread, or at once.
+    /// True if it releases while the program is idle, for example by its own thread, or at once.
     pub idle: bool,
     /// Delay of the release.
     pub delay: Delay,
-    /// Whether it leaves released pages to the kernel (`MADV_FREE`). They stay resident until the kernel needs them.
+    /// True if it leaves released pages to the kernel (`MADV_FREE`). They stay resident until the kernel needs them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lazy: bool,
     /// The runtime that collects garbage by this clock; `None` for an allocator, and in records before format 1.9.
@@ -92,13 +92,13 @@ pub struct AllocatorDecay {
 }
 
 impl AllocatorDecay {
-    /// Added to twice the delay, after which all is released: purging in steps takes up to that.
-    const BEYOND: Nanos = 1_000_000_000;
+    /// Margin for the last step: purging in steps takes up to twice the delay.
+    const MARGIN: Nanos = 1_000_000_000;
 
     /// Length of a window after which everything that is released by time has been; `None` where no time decides.
     pub fn needed(&self) -> Option<Nanos> {
         match self.delay {
-            Delay::After(delay) => Some(delay.saturating_mul(2).saturating_add(AllocatorDecay::BEYOND)),
+            Delay::After(delay) => Some(delay.saturating_mul(2).saturating_add(AllocatorDecay::MARGIN)),
             Delay::Never | Delay::Untimed => None,
         }
     }
@@ -115,15 +115,15 @@ pub enum Runtime {
     V8,
     /// The G1 collector of a Java virtual machine.
     G1,
-    /// Its serial collector.
+    /// The serial collector of a Java virtual machine.
     Serial,
-    /// Its parallel collector.
+    /// The parallel collector of a Java virtual machine.
     Parallel,
-    /// Its collector Epsilon, which collects nothing.
+    /// The collector Epsilon of a Java virtual machine, which collects nothing.
     Epsilon,
-    /// Its collector ZGC.
+    /// The collector ZGC of a Java virtual machine.
     Zgc,
-    /// Its collector Shenandoah.
+    /// The collector Shenandoah of a Java virtual machine.
     Shenandoah,
     /// A Java virtual machine whose collector nobody chose: G1, or Serial on a small machine, or Parallel before Java 9.
     Jvm,

@@ -141,14 +141,14 @@ pub fn recorded_sides(options: &Gate) -> anyhow::Result<(Sides, JudgePlan)> {
 }
 
 /// What is printed of a verdict, and the exit code of an open one.
-pub struct Telling {
+pub struct TellPlan {
     pub output: OutputPlan,
     pub inconclusive: Exit,
 }
 
-impl Telling {
-    pub fn from_typed(options: &Gate) -> anyhow::Result<Telling> {
-        Ok(Telling {
+impl TellPlan {
+    pub fn from_typed(options: &Gate) -> anyhow::Result<TellPlan> {
+        Ok(TellPlan {
             output: OutputPlan::from_typed(options.format, &options.exports, None, options.voice)?,
             inconclusive: match options.holding.inconclusive {
                 None => Exit::Inconclusive,

@@ -16,7 +16,7 @@ use report::document::NextCommand;
 use report::export::svg;
 use report::verdict;
 
-use super::plan::Telling;
+use super::plan::TellPlan;
 
 /// A verdict and the runs that it is of.
 pub struct Verdict<'v> {
@@ -31,7 +31,7 @@ pub struct Verdict<'v> {
 pub fn report_verdict(
     verdict: &Verdict<'_>,
     refused: Weight,
-    telling: Telling,
+    telling: TellPlan,
     beside: Option<&Path>,
 ) -> anyhow::Result<u8> {
     let judgement = verdict.judgement;

@@ -53,7 +53,7 @@ impl TunePlan {
         let tracing = find_tracer(options.trace_syscalls && !options.list, &campaign.jobs)?;
         let understood = understand(options, &campaign, place.new_directory());
         let (tracer, (scenario, mut choices, notes)) = require_tracer(tracing, understood)?;
-        let rules = Choosing::from_typed(options).rules(None);
+        let rules = ChoicePlan::from_typed(options).rules(None);
         let jobs = campaign.jobs.at_once().unwrap_or(1);
         let price = Price::new(&scenario, &choices, &rules.rungs, options.time_budget, jobs);
         let price = price.traced(options.trace_syscalls);
@@ -84,7 +84,7 @@ impl TunePlan {
 }
 
 /// What decides between settings.
-pub struct Choosing {
+pub struct ChoicePlan {
     rungs: Option<Vec<u32>>,
     latency: f64,
     cpu: f64,
@@ -93,9 +93,9 @@ pub struct Choosing {
     pub cost: Option<String>,
 }
 
-impl Choosing {
-    pub fn from_typed(options: &Tune) -> Choosing {
-        Choosing {
+impl ChoicePlan {
+    pub fn from_typed(options: &Tune) -> ChoicePlan {
+        ChoicePlan {
             rungs: options.rungs.as_ref().map(|rungs| rungs.0.clone()),
             latency: options.choosing.allow_latency.0,
             cpu: options.choosing.allow_cpu.0,
@@ -123,7 +123,7 @@ impl Choosing {
 }
 
 /// What is printed of a sweep.
-pub struct Telling {
+pub struct TellPlan {
     pub output: OutputPlan,
     /// The forms to paste, which are printed instead of the report.
     pub forms: Vec<Form>,
@@ -131,10 +131,10 @@ pub struct Telling {
     pub cell: Option<String>,
 }
 
-impl Telling {
-    pub fn from_typed(options: &Tune) -> anyhow::Result<Telling> {
+impl TellPlan {
+    pub fn from_typed(options: &Tune) -> anyhow::Result<TellPlan> {
         let telling = &options.telling;
-        Ok(Telling {
+        Ok(TellPlan {
             output: OutputPlan::from_typed(telling.format, &telling.exports, None, options.voice)?,
             forms: telling.print.clone(),
             cell: telling.cell.clone(),

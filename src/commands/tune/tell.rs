@@ -14,11 +14,11 @@ use analysis::tune::{CellResult, KeepReason, Recommendation, Sweep};
 use base::exit::Exit;
 use report::sweep::ship::Form;
 
-use super::plan::{Telling, unknown};
+use super::plan::{TellPlan, unknown};
 
 /// Prints the sweep, stores it `beside` its records, and returns the exit code.
 pub fn report_sweep(
-    telling: Telling,
+    telling: TellPlan,
     sweep: &Sweep,
     runs: &[Played],
     notes: &[String],

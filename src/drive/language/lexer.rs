@@ -184,7 +184,7 @@ impl<'t> Lexer<'t> {
         }
         let script = matches!(self.language.family, Family::Script { .. });
         if !(script && self.script()) {
-            self.token();
+            self.read_match();
         }
         true
     }
@@ -217,7 +217,7 @@ impl<'t> Lexer<'t> {
     }
 
     /// Reads the next match of the language's patterns and its groups.
-    fn token(&mut self) {
+    fn read_match(&mut self) {
         let scanner = self.language.scanner();
         let input = Input::new(self.text).range(self.at..);
         // Guarantees progress: the text ends here, or reading advances.
@@ -230,12 +230,12 @@ impl<'t> Lexer<'t> {
         self.at = self.text.ceil_char_boundary(whole.end().max(input.start() + 1));
         let spans = scanner.groups.iter().zip(captures.iter()).skip(1);
         for (group, span) in spans.filter_map(|(group, span)| Some(((*group)?, span?))) {
-            self.group(group, span);
+            self.add_group(group, span);
         }
         self.captures = Some(captures);
     }
 
-    fn group(&mut self, group: Group, Span { start, end }: Span) {
+    fn add_group(&mut self, group: Group, Span { start, end }: Span) {
         match group {
             Group::Token(kind @ (Kind::Key | Kind::Use | Kind::Word)) => {
                 // Quotation marks, dashes and symbols outside ASCII belong to no word.
@@ -246,12 +246,12 @@ impl<'t> Lexer<'t> {
                 self.add(kind, start, start + word.trim_end_matches(is_foreign).len());
             }
             Group::Token(Kind::Identifier) => {
-                if let Some(end) = self.end_of_name(start, end) {
+                if let Some(end) = self.name_end_or_operator(start, end) {
                     self.add_name(Kind::Identifier, start, end);
                 }
             }
             Group::Token(kind) => self.add(kind, start, self.at.min(self.text.ceil_char_boundary(end))),
-            Group::Word => self.word(start, end),
+            Group::Word => self.add_word(start, end),
             Group::Fence => {
                 let mirror = mirrored(&self.text[start..end]);
                 let closing = memchr::memmem::find(&self.text.as_bytes()[end..], mirror.as_bytes());
@@ -277,8 +277,8 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    fn word(&mut self, start: usize, end: usize) {
-        let Some(end) = self.end_of_name(start, end) else {
+    fn add_word(&mut self, start: usize, end: usize) {
+        let Some(end) = self.name_end_or_operator(start, end) else {
             return;
         };
         let word = &self.text[start..end];
@@ -289,7 +289,7 @@ impl<'t> Lexer<'t> {
 
     /// The end of the name at `start`; adds an operator if the text begins like none. Patterns are of bytes, in which
     /// every character outside ASCII looks like a letter.
-    fn end_of_name(&mut self, start: usize, end: usize) -> Option<usize> {
+    fn name_end_or_operator(&mut self, start: usize, end: usize) -> Option<usize> {
         let length = self.text[start..end]
             .find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '$'))
             .unwrap_or(end - start);

@@ -1,4 +1,4 @@
-//! The lock of a place: a file beside it. It is removed with the claim, so that lock files do not accumulate.
+//! Locks: a file beside the place that it is for. A lock removes its file when it is dropped, so that they do not accumulate.
 
 use std::fs::{self, DirEntry, File, TryLockError};
 use std::io::Write;
@@ -70,7 +70,7 @@ impl Drop for Lock {
 }
 
 /// True if a file may be the lock of a killed run.
-pub(super) fn is_left(entry: &DirEntry) -> bool {
+pub(super) fn may_be_abandoned(entry: &DirEntry) -> bool {
     let is_lock = entry.path().extension().is_some_and(|extension| extension == EXTENSION);
     cfg!(unix) && is_lock && age(entry).is_some_and(|age| age >= YOUNG)
 }
@@ -181,10 +181,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let file = File::create(home.path().join("place-0.lock")).unwrap();
         let entry = || fs::read_dir(home.path()).unwrap().next().unwrap().unwrap();
-        assert!(!is_left(&entry()));
+        assert!(!may_be_abandoned(&entry()));
         file.set_modified(SystemTime::now() - YOUNG).unwrap();
-        assert!(is_left(&entry()));
+        assert!(may_be_abandoned(&entry()));
         fs::rename(entry().path(), home.path().join("place-0.other")).unwrap();
-        assert!(!is_left(&entry()));
+        assert!(!may_be_abandoned(&entry()));
     }
 }

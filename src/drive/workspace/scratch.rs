@@ -122,7 +122,7 @@ fn sweep(home: &Path) {
     for entry in entries.flatten() {
         let dir = match entry.file_type() {
             Ok(kind) if kind.is_dir() => entry.path(),
-            Ok(_) if lock::is_left(&entry) => entry.path().with_extension(""),
+            Ok(_) if lock::may_be_abandoned(&entry) => entry.path().with_extension(""),
             Ok(_) | Err(_) => continue,
         };
         if let Ok(Some(_lock)) = Lock::lock_place(&dir) {

@@ -15,7 +15,7 @@ use super::unpack::unpack;
 const DOWNLOAD: &str = "download";
 
 /// The source with its version. A package without one gets the newest, which is said.
-pub fn exact(wanted: &Wanted, say: fn(&str)) -> Result<Source, FetchError> {
+pub fn with_version(wanted: &Wanted, say: fn(&str)) -> Result<Source, FetchError> {
     let package = match wanted {
         Wanted::Exact(source) => return Ok(source.clone()),
         Wanted::Newest(package) => package,
@@ -40,12 +40,12 @@ pub fn fetch(source: &Source, directory: &Path, files: &Path, say: fn(&str)) -> 
             fs::rename(vendored, files).map_err(|why| failed(why.into()))?;
         }
         Source::Package(package, version) => {
-            let archive = pack(package, version, &download, say).map_err(failed)?;
+            let archive = download_archive(package, version, &download, say).map_err(failed)?;
             unpack(&source.to_string(), &archive, &download, files)?;
         }
         Source::Git { url, rev } => checkout(url, rev, files)?,
         Source::Archive { place, sha256 } => {
-            let archive = local_archive(place, &download).map_err(failed)?;
+            let archive = obtain_archive(place, &download).map_err(failed)?;
             let real = host::file_sha256(&archive).map_err(|why| failed(why.into()))?;
             if real != *sha256 {
                 return Err(FetchError::Sum {
@@ -68,7 +68,7 @@ fn client_failure(origin: &str, why: ClientError) -> FetchError {
 }
 
 /// Downloads the archive of a package.
-fn pack(package: &Package, version: &str, into: &Path, say: fn(&str)) -> Result<PathBuf, ClientError> {
+fn download_archive(package: &Package, version: &str, into: &Path, say: fn(&str)) -> Result<PathBuf, ClientError> {
     let (name, destination) = (package.name(), into.display().to_string());
     match package {
         Package::Pypi(_) => {
@@ -158,13 +158,14 @@ fn vendor(name: &str, version: &str, into: &Path) -> Result<PathBuf, ClientError
     Ok(own)
 }
 
-/// Checks a commit out. `.git` stays, for a setup that asks for the version; servers get a copy without it.
-fn checkout(url: &str, rev: &str, files: &Path) -> Result<(), FetchError> {
+/// Checks out the commit with this hash, whole or shortened. `.git` stays, for a setup that asks for the version; servers get a
+/// copy without it.
+fn checkout(url: &str, hash: &str, files: &Path) -> Result<(), FetchError> {
     let failed = |why: ClientError| client_failure(url, why);
     fs::create_dir(files).map_err(|why| failed(why.into()))?;
     let at = files.display().to_string();
     let (git_dir, index) = (format!("{at}/.git"), format!("{at}/.git/index"));
-    // Of a hook that runs lsp-soak git would take its own repository.
+    // A git hook that runs lsp-soak sets these variables to its own repository.
     let env = [
         ("GIT_DIR", git_dir.as_str()),
         ("GIT_WORK_TREE", &at),
@@ -179,27 +180,27 @@ fn checkout(url: &str, rev: &str, files: &Path) -> Result<(), FetchError> {
     };
     git(&["init", "--quiet"]).map_err(failed)?;
     // Servers that offer single commits do so by their whole hash only.
-    let commit = format!("{rev}^{{commit}}");
-    let shallow = rev.len() >= 40 && git(&["fetch", "--quiet", "--depth", "1", url, rev]).is_ok();
+    let commit = format!("{hash}^{{commit}}");
+    let shallow = hash.len() >= 40 && git(&["fetch", "--quiet", "--depth", "1", url, hash]).is_ok();
     if !shallow {
         git(&["fetch", "--quiet", "--tags", url, "+refs/heads/*:refs/remotes/origin/*"]).map_err(failed)?;
     }
     let found = git(&["rev-parse", "--verify", "--quiet", &commit]);
     match found {
-        // A tag may have the name of a hash.
-        Ok(found) if found.trim().starts_with(rev) => {
+        // A tag whose name looks like a hash is found too.
+        Ok(found) if found.trim().starts_with(hash) => {
             git(&["checkout", "--quiet", "--detach", found.trim()]).map_err(failed)?;
             Ok(())
         }
         Ok(_) | Err(_) => Err(FetchError::NoCommit {
             url: url.to_owned(),
-            rev: rev.to_owned(),
+            rev: hash.to_owned(),
         }),
     }
 }
 
-/// The file of an archive, downloaded if it is not on this machine.
-fn local_archive(place: &str, into: &Path) -> Result<PathBuf, ClientError> {
+/// The file of an archive: the one at a path of this machine, or downloaded into `into`.
+fn obtain_archive(place: &str, into: &Path) -> Result<PathBuf, ClientError> {
     if !place.contains("://") {
         return Ok(PathBuf::from(place));
     }

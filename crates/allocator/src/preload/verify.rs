@@ -88,9 +88,9 @@ pub struct Question<'q> {
 /// rules of loaders a function that a program imports comes from a preloaded library first. False if that is not known.
 /// An error if the preload cannot work. A run shows more: which processes mapped the library, and what it had.
 pub fn verify(question: &Question<'_>) -> Result<bool, PreloadError> {
-    refuse(question)?;
+    check_files(question)?;
     let library = question.library.display().to_string();
-    if let Some(why) = refusal(&question.with.stderr, &library) {
+    if let Some(why) = loader_complaint(&question.with.stderr, &library) {
         let program = question.subject.program.display().to_string();
         return Err(PreloadError::NotLoaded { library, program, why });
     }
@@ -107,7 +107,7 @@ pub fn verify(question: &Question<'_>) -> Result<bool, PreloadError> {
 }
 
 /// The reason why the loader rejected a library: the parentheses of its complaint.
-fn refusal(stderr: &str, library: &str) -> Option<String> {
+fn loader_complaint(stderr: &str, library: &str) -> Option<String> {
     let line = stderr
         .lines()
         .find(|line| line.contains("cannot be preloaded") && line.contains(library))?;
@@ -129,8 +129,8 @@ fn is_glibc(inspected: &Inspected) -> bool {
     loader.is_some_and(|loader| libc_named(&loader) == AllocatorFamily::Glibc)
 }
 
-/// Refuses preloads that cannot work, before any run.
-fn refuse(question: &Question<'_>) -> Result<(), PreloadError> {
+/// An error if the files alone show that the preload cannot work.
+fn check_files(question: &Question<'_>) -> Result<(), PreloadError> {
     let Inspected {
         facts, file, loader, ..
     } = question.plain;
@@ -205,9 +205,9 @@ fn has_marks(file: &Path, family: AllocatorFamily) -> bool {
     })
 }
 
-/// The C library with a loader or a library of this name.
+/// The C library with a loader or a library of this name. `libc.so` is musl's own name; glibc's is `libc.so.6`.
 fn libc_named(name: &str) -> AllocatorFamily {
-    if name.contains("musl") {
+    if name.contains("musl") || name == "libc.so" {
         AllocatorFamily::Musl
     } else {
         AllocatorFamily::Glibc
@@ -279,10 +279,20 @@ mod tests {
         let stderr = "ERROR: ld.so: object '/usr/lib/libjemalloc.so.2' from LD_PRELOAD cannot be preloaded (cannot allocate \
                     memory in static TLS block): ignored.\n";
         assert_eq!(
-            refusal(stderr, JE).as_deref(),
+            loader_complaint(stderr, JE).as_deref(),
             Some("cannot allocate memory in static TLS block")
         );
-        assert_eq!(refusal(stderr, "/other.so"), None);
-        assert_eq!(refusal("all is well", JE), None);
+        assert_eq!(loader_complaint(stderr, "/other.so"), None);
+        assert_eq!(loader_complaint("all is well", JE), None);
+    }
+
+    #[test]
+    fn a_c_library_is_known_by_its_name() {
+        for name in ["libc.so", "libc.musl-x86_64.so.1", "/lib/ld-musl-x86_64.so.1"] {
+            assert_eq!(libc_named(name), AllocatorFamily::Musl, "{name}");
+        }
+        for name in ["libc.so.6", "/lib64/ld-linux-x86-64.so.2"] {
+            assert_eq!(libc_named(name), AllocatorFamily::Glibc, "{name}");
+        }
     }
 }

@@ -72,7 +72,7 @@ pub enum GatedFigureError {
     Method(&'static str),
 }
 
-/// True if a figure without a phase is that of the whole run, as every figure of a command is.
+/// True if a figure whose phase is not named is that of the whole run, as a figure of commands is unless phases have it.
 fn is_of_runs(figure: Figure) -> bool {
     Figure::OF_RUNS.contains(&figure) || figure.is_of_commands() && !Figure::OF_PHASES.contains(&figure)
 }
@@ -82,12 +82,8 @@ fn names() -> String {
 }
 
 impl GatedFigure {
-    /// The figure with its default part of the run. Latencies have no default.
-    pub fn usual(
-        figure: Figure,
-        phase: Option<String>,
-        method: Option<String>,
-    ) -> Result<GatedFigure, GatedFigureError> {
+    /// A figure in the named part of a run, or in its default part. Latencies have no default.
+    pub fn new(figure: Figure, phase: Option<String>, method: Option<String>) -> Result<GatedFigure, GatedFigureError> {
         let latency = Figure::OF_METHODS.contains(&figure);
         let at = match (method, phase) {
             (Some(_), _) if !latency => return Err(GatedFigureError::Method(figure.name())),
@@ -110,7 +106,7 @@ impl GatedFigure {
         self.measure(run)?.value(run)
     }
 
-    /// The measure in a run of this scenario.
+    /// The figure in its part of this run; `None` if the run has no such part.
     pub fn measure(&self, run: &Summary) -> Option<Measure> {
         let place = match &self.at {
             GatedPart::Result | GatedPart::Phase(_) if run.lifecycle.command.is_some() => MeasuredPart::Run,
@@ -148,7 +144,7 @@ impl FromStr for GatedFigure {
             ("of", method) if !method.is_empty() => (None, Some(method.to_owned())),
             (_, _) => return Err(GatedFigureError::Rest(rest.to_owned(), figure.name())),
         };
-        GatedFigure::usual(figure, phase, method).map(|subject| subject.with_lens(lens))
+        GatedFigure::new(figure, phase, method).map(|subject| subject.with_lens(lens))
     }
 }
 
@@ -201,7 +197,7 @@ mod tests {
 
     /// The phase of private memory where a rule names no phase.
     fn result(session: &Session) -> String {
-        let subject = GatedFigure::usual(Figure::Private, None, None).unwrap();
+        let subject = GatedFigure::new(Figure::Private, None, None).unwrap();
         subject.measure(&summarised(session)).unwrap().place.name().to_owned()
     }
 }

@@ -13,16 +13,21 @@ impl<S: Source> Watch<S> {
         let member = &self.members[index];
         let counters = &member.reading.counters;
         let may_borrow = counters.forked == Some(true) && counters.resident.is_some_and(|resident| resident > 0);
+        let version = self.members_version;
         let owner = match member.owner {
             _ if !may_borrow => None,
-            Some((version, owner)) if version == self.members_version => owner,
-            Some(_) | None => self.find_owner(index),
+            Some((known_at, owner)) if known_at == version => owner,
+            Some(_) | None => {
+                let (owner, is_certain) = self.find_owner(index);
+                self.members[index].owner = if is_certain { Some((version, owner)) } else { None };
+                owner
+            }
         };
         self.members[index].reading.counters.memory_of = owner;
     }
 
-    /// The oldest process with the address space of this one.
-    fn find_owner(&mut self, index: usize) -> Option<u32> {
+    /// The oldest process with the address space of this one, and true if the kernel answered for each.
+    fn find_owner(&mut self, index: usize) -> (Option<u32>, bool) {
         let member = &self.members[index];
         let mut is_certain = true;
         let mut owner = None;
@@ -35,9 +40,7 @@ impl<S: Source> Watch<S> {
                 break;
             }
         }
-        let version = self.members_version;
-        self.members[index].owner = if is_certain { Some((version, owner)) } else { None };
-        owner
+        (owner, is_certain)
     }
 
     /// Counts the shared memory in the rounds of a checkpoint by the exact reading that followed them.

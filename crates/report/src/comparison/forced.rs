@@ -32,7 +32,7 @@ type Place<'c> = (&'c str, Option<u32>);
 pub(crate) fn releases(comparison: &Comparison) -> Option<Vec<Column>> {
     let mut rows = release_rows(comparison);
     rows.retain(|row| !row.value.by.is_empty());
-    named(&rows, comparison)
+    table_of_places(&rows, comparison)
         .text("as", 3, |row| match row.value.step {
             None => "before the checkpoint",
             Some(_) => "a step",
@@ -54,7 +54,7 @@ fn release_rows(comparison: &Comparison) -> Vec<StepRow<'_, Forced>> {
 
 /// A row for each question and server, if a server was asked for its memory.
 pub(crate) fn reports(comparison: &Comparison) -> Option<Vec<Column>> {
-    named(&report_rows(comparison), comparison)
+    table_of_places(&report_rows(comparison), comparison)
         .text("asked", 2, |row| row.value.asked.as_deref().unwrap_or(HOLE))
         .number("accounts for", 0, |row| in_mib(row.value.accounted))
         .number("of", 0, |row| measured_size(row.value))
@@ -75,7 +75,7 @@ pub(crate) fn reasons(comparison: &Comparison) -> Vec<String> {
     let mut missing = Vec::new();
     for row in release_rows(comparison) {
         if !row.value.missing.is_empty() {
-            let reason = with_unknown(row.value.by.is_empty(), &row.value.missing.join("; "));
+            let reason = reason_with_na(row.value.by.is_empty(), &row.value.missing.join("; "));
             missing.push((("forced release", row.server, reason), row.place.clone()));
         }
     }
@@ -86,7 +86,7 @@ pub(crate) fn reasons(comparison: &Comparison) -> Vec<String> {
             [] => continue,
             reasons => reasons.join("; "),
         };
-        let reason = with_unknown(is_unknown, &reason);
+        let reason = reason_with_na(is_unknown, &reason);
         missing.push((("self-report", row.server, reason), row.place.clone()));
     }
     let mut sentences = Vec::new();
@@ -101,7 +101,7 @@ pub(crate) fn reasons(comparison: &Comparison) -> Vec<String> {
 }
 
 /// `n/a, no library is preloaded` if nothing at all is known; another means or run may have a figure.
-fn with_unknown(is_unknown: bool, reason: &str) -> String {
+fn reason_with_na(is_unknown: bool, reason: &str) -> String {
     if is_unknown {
         return format!("{}, {reason}", units::UNKNOWN);
     }
@@ -154,7 +154,7 @@ fn place_name((phase, step): Place, places: &[Place]) -> String {
 }
 
 /// The first columns: the place, and the server where there are several.
-fn named<'r, T>(rows: &'r [StepRow<'r, T>], comparison: &Comparison) -> Table<'r, StepRow<'r, T>> {
+fn table_of_places<'r, T>(rows: &'r [StepRow<'r, T>], comparison: &Comparison) -> Table<'r, StepRow<'r, T>> {
     let table = Table::new(rows).text("phase", 0, |row| (Tone::Strong, &row.place));
     if comparison.sides.len() > 1 {
         table.text("server", 0, |row| row.server)

@@ -118,7 +118,7 @@ impl GrowthLine {
         if self.is_never_asked() {
             return units::UNKNOWN;
         }
-        named(self.shape)
+        shape_name(self.shape)
     }
 
     /// The middle and the interval of the slope per round. Memory in rounds in which nothing was asked says nothing.
@@ -151,7 +151,7 @@ impl GrowthLine {
     /// Growth up to an end, or with its slope and shape.
     fn growth_in_words(&self) -> String {
         let Some(growth) = self.up_to_end else {
-            return format!("{}, {}", self.in_words(), self.shape());
+            return format!("{}, {}", self.slope_in_words(), self.shape());
         };
         let end = match growth.end {
             End::Crash => "when a process crashed",
@@ -175,17 +175,17 @@ impl GrowthLine {
     }
 
     /// The slope and its shape if the interval lies above 0: it is seen, though nothing is decided by it.
-    fn seen(&self) -> Option<String> {
+    fn visible_growth(&self) -> Option<String> {
         let Bounded { low, .. } = self.slope?;
         if low > 0.0 {
-            Some(format!("{}, {}", self.in_words(), self.shape()))
+            Some(format!("{}, {}", self.slope_in_words(), self.shape()))
         } else {
             None
         }
     }
 
     /// The slope with its interval, per message where there are any.
-    fn in_words(&self) -> String {
+    fn slope_in_words(&self) -> String {
         let Some(Bounded {
             value: slope,
             low,
@@ -330,7 +330,7 @@ pub(crate) fn reservations(reserved: &[Reservation]) -> String {
 fn undecided(lines: &[GrowthLine]) -> Vec<String> {
     let mut open = Vec::new();
     for line in lines_with(lines, Growth::Unclear) {
-        let name = match line.seen() {
+        let name = match line.visible_growth() {
             Some(growth) => format!("{} (seen: {growth})", line.name),
             None => line.name.clone(),
         };
@@ -356,7 +356,7 @@ fn unasked(lines: &[GrowthLine]) -> Vec<String> {
                 format!("`{}` in {}", step.step, line.name)
             };
             if step.why.is_in_vain()
-                && let Some(growth) = line.seen()
+                && let Some(growth) = line.visible_growth()
             {
                 name.push_str(&format!(" (seen: {growth})"));
             }
@@ -399,7 +399,7 @@ pub(crate) fn reason(open: Open, needed: Option<usize>) -> String {
 }
 
 /// The name of a shape; `n/a` if it is unknown.
-pub(crate) fn named(shape: Option<Shape>) -> &'static str {
+pub(crate) fn shape_name(shape: Option<Shape>) -> &'static str {
     let Some(shape) = shape else {
         return units::UNKNOWN;
     };

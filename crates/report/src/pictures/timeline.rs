@@ -74,7 +74,7 @@ fn server(label: &str, place: usize, rest: bool, runs: &[Named], width: Nanos) -
         }
         let (key, unit) = key(quantity);
         for (run, line) in drawn.iter_mut().zip(&lines) {
-            run.lines.insert(key, coded(line, unit));
+            run.lines.insert(key, delta_coded(line, unit));
         }
     }
     Some(Server {
@@ -82,7 +82,7 @@ fn server(label: &str, place: usize, rest: bool, runs: &[Named], width: Nanos) -
         place,
         rest,
         runs: drawn,
-        typical: self::typical(name, typical, runs, width),
+        typical: describe_typical(name, typical, runs, width),
     })
 }
 
@@ -98,7 +98,7 @@ fn key(quantity: Quantity) -> (&'static str, u64) {
     }
 }
 
-fn coded(line: &Columns, unit: u64) -> Coded {
+fn delta_coded(line: &Columns, unit: u64) -> Coded {
     let mut before = 0;
     let (mut first, mut then) = (Vec::with_capacity(line.len()), Vec::with_capacity(line.len()));
     for span in line {
@@ -122,7 +122,7 @@ fn in_units(value: u64, unit: u64) -> i64 {
     (value / unit).cast_signed()
 }
 
-fn typical(run: &str, summary: &Summary, runs: &[Named], width: Nanos) -> Typical {
+fn describe_typical(run: &str, summary: &Summary, runs: &[Named], width: Nanos) -> Typical {
     let all: Vec<&Summary> = runs.iter().map(|(_, summary)| *summary).collect();
     let repeats = summary.phases.iter().any(|phase| phase.phase.cycle > 0);
     let windows = summary.memory.curves.windows.iter().map(|window| Window {
@@ -138,7 +138,7 @@ fn typical(run: &str, summary: &Summary, runs: &[Named], width: Nanos) -> Typica
         from: seconds(stretch.from),
         to: seconds(stretch.to),
     });
-    let phases = summary.phases.iter().map(|round| phase(round, &all, repeats));
+    let phases = summary.phases.iter().map(|round| draw_phase(round, &all, repeats));
     Typical {
         run: clean(run),
         phases: phases.collect(),
@@ -148,7 +148,7 @@ fn typical(run: &str, summary: &Summary, runs: &[Named], width: Nanos) -> Typica
     }
 }
 
-fn phase(phase: &PhaseSummary, runs: &[&Summary], repeats: bool) -> Phase {
+fn draw_phase(phase: &PhaseSummary, runs: &[&Summary], repeats: bool) -> Phase {
     let middle = common_time::phase(runs, &phase.phase);
     let taken = phase.checkpoint.as_ref();
     let round = if repeats {
@@ -188,9 +188,9 @@ mod tests {
     #[test]
     fn differences_go_over_what_is_not_known() {
         let line = vec![span(10, 10), span(14, 20), None, span(12, 5)];
-        let coded = coded(&line, 1 << 10);
+        let coded = delta_coded(&line, 1 << 10);
         assert_eq!(coded.first, [Some(10), Some(4), None, Some(-2)]);
         assert_eq!(coded.then, [0, 6, 0, -7]);
-        assert!(self::coded(&vec![span(1, 1)], 1).then.is_empty());
+        assert!(delta_coded(&vec![span(1, 1)], 1).then.is_empty());
     }
 }

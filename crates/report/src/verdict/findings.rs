@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::comparison::growth::{named, reason, reservations, unasked_steps};
+use crate::comparison::growth::{reason, reservations, shape_name, unasked_steps};
 use crate::comparison::{amount, as_set, unequal};
 use analysis::compare::Inequality;
 use analysis::compare::calibration::LEAST_RUNS;
@@ -358,7 +358,7 @@ fn growth(leak: &Leaking, lens: Lens) -> Finding {
                 Some(slope) => format!("; {slope}"),
                 None => String::new(),
             };
-            format!("{per_round}{per_message}; {}{late}", named(leak.verdict.shape))
+            format!("{per_round}{per_message}; {}{late}", shape_name(leak.verdict.shape))
         }
     };
     let name = growth_name(leak, lens);
