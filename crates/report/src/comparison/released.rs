@@ -38,7 +38,9 @@ enum Amount {
     Nothing,
     Unknown,
     AtMost(f64),
-    /// That of each run, or the median of all.
+    /// The least and the most of all runs.
+    Range(f64, f64),
+    /// That of each of some runs.
     Sizes(Vec<f64>),
 }
 
@@ -92,6 +94,7 @@ impl Amount {
             Amount::Nothing => return "nothing".to_owned(),
             Amount::Unknown => return "an unknown amount".to_owned(),
             Amount::AtMost(most) => return format!("at most {}", size(*most)),
+            Amount::Range(least, most) => return size_range(*least, *most),
             Amount::Sizes(sizes) => sizes,
         };
         if let [only] = sizes.as_slice() {
@@ -109,7 +112,7 @@ impl Amount {
     fn largest(&self) -> f64 {
         match self {
             Amount::Nothing | Amount::Unknown => 0.0,
-            Amount::AtMost(most) => *most,
+            Amount::AtMost(most) | Amount::Range(_, most) => *most,
             Amount::Sizes(sizes) => sizes.iter().copied().fold(0.0, f64::max),
         }
     }
@@ -412,21 +415,23 @@ fn not_known(windows: &[ReleaseOfRuns]) -> Option<Clause> {
     })
 }
 
-/// A clause that is true for the runs with these sizes: with their median if these are all runs, else with their number.
+/// A clause that is true for the runs with these sizes, and with their number if there are others.
 /// `None` without sizes.
 fn in_runs(window: &ReleaseOfRuns, fact: Fact, sizes: Vec<f64>) -> Option<Clause> {
     let (count, all) = (sizes.len(), window.runs.len());
     if count == 0 {
         return None;
     }
-    let (sizes, runs) = if count == all {
-        (vec![median_of(sizes)], None)
+    let (amount, runs) = if count == all {
+        let least = sizes.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = sizes.iter().copied().fold(0.0, f64::max);
+        (Amount::Range(least, most), None)
     } else {
-        (sizes, Some((count, all)))
+        (Amount::Sizes(sizes), Some((count, all)))
     };
     Some(Clause {
         fact,
-        amount: Amount::Sizes(sizes),
+        amount,
         windows: vec![window.kind],
         certainty: Certainty {
             runs,
@@ -459,6 +464,15 @@ pub(crate) fn is_nothing(released: f64, share: Option<f64>, fell: f64) -> bool {
     let share = units::percent(share.unwrap_or(0.0));
     let is_printed_as_zero = units::mib(released.round() as u64) == units::mib(0) && share == units::percent(0.0);
     released < 0.0 || is_printed_as_zero
+}
+
+/// `12.4 MiB`, or `8.1 to 17.0 MiB` where the two differ in print.
+fn size_range(least: f64, most: f64) -> String {
+    let [low, high] = [least, most].map(|bytes| units::mib(bytes.round() as u64));
+    if low == high {
+        return size(most);
+    }
+    format!("{low} to {high} MiB")
 }
 
 /// A size in a sentence: in the unit of the tables, or a smaller one where that would print nothing.

@@ -194,9 +194,13 @@ fn what_the_table_prints_is_not_called_nothing() {
 }
 
 #[test]
-fn runs_that_agree_have_their_median() {
+fn of_runs_that_agree_the_least_and_the_most_are_told() {
     assert_eq!(
         light_traffic(&[40.0, 43.0, 44.0]),
+        "40.0 to 44.0 MiB released in light traffic (22 % of the growth so far)"
+    );
+    assert_eq!(
+        light_traffic(&[43.0, 43.0]),
         "43.0 MiB released in light traffic (22 % of the growth so far)"
     );
 }
