@@ -112,6 +112,21 @@ impl<'r, R> Table<'r, R> {
         self.push(Column::number(head, rank, cells))
     }
 
+    /// A column of medians with intervals, which lines up on the left, or of single numbers.
+    pub fn medians(
+        self,
+        head: impl Into<Text>,
+        rank: u8,
+        has_intervals: bool,
+        cell: impl Fn(&'r R) -> String,
+    ) -> Table<'r, R> {
+        if has_intervals {
+            self.text(head, rank, cell)
+        } else {
+            self.number(head, rank, cell)
+        }
+    }
+
     /// A column of character drawings, which formats with pictures omit.
     pub fn sketch(self, head: impl Into<Text>, rank: u8, cell: impl Fn(&'r R) -> String) -> Table<'r, R> {
         let cells = self.rows.iter().map(|row| cell(row).into()).collect();

@@ -63,6 +63,7 @@ pub(crate) fn columns(comparison: &Comparison) -> Option<Vec<Column>> {
     if rows.is_empty() {
         return None;
     }
+    let has_intervals = rows.iter().any(|row| row.decayed.before.values.len() > 1);
     let mut table = Table::new(&rows).text("window", 0, |row| (Tone::Strong, &row.window));
     if comparison.sides.len() > 1 {
         table = table.text("server", 0, |row| row.server);
@@ -74,21 +75,25 @@ pub(crate) fn columns(comparison: &Comparison) -> Option<Vec<Column>> {
         table = table.number(format!("+{seconds} s"), 8, |row| median(&row.decayed.at[place], mib));
     }
     let columns = table
-        .text("floor", 0, |row| {
+        .medians("floor", 0, has_intervals, |row| {
             figures::with_interval(&row.decayed.floor, Unit::Bytes)
         })
         .text("vs baseline", 4, difference_to_baseline)
-        .text("t50", 7, |row| median_and_interval(&row.decayed.t50, seconds))
-        .text("t90", 5, |row| median_and_interval(&row.decayed.t90, seconds))
-        .text("settle time", 2, |row| {
+        .medians("t50", 7, has_intervals, |row| {
+            median_and_interval(&row.decayed.t50, seconds)
+        })
+        .medians("t90", 5, has_intervals, |row| {
+            median_and_interval(&row.decayed.t90, seconds)
+        })
+        .medians("settle time", 2, has_intervals, |row| {
             median_and_interval(&row.decayed.settle_time, seconds)
         })
         .number(LAZILY, 3, |row| lazily_freed(row.decayed))
-        .text("in window", 2, |row| {
+        .medians("in window", 2, has_intervals, |row| {
             median_and_interval(&row.decayed.share, units::percent)
         })
         .with_group_head(RETURNED)
-        .text("by then", 6, |row| {
+        .medians("by then", 6, has_intervals, |row| {
             median_and_interval(&row.decayed.returned, units::percent)
         })
         .with_group_head(RETURNED)
