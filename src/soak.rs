@@ -88,7 +88,7 @@ pub async fn soak(
     }
     live.stop_sampling();
     live.stop_tracing();
-    live.tell_holders(job, &header.server, interrupt.first_press());
+    live.tell_holders(job, &header.server, interrupt.second_press());
     tell_pressure(&live);
     // Requests that were cut off are known only now, and so is an excess during the shutdown.
     let ending = match ending {

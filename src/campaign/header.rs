@@ -90,7 +90,7 @@ pub fn header(
             preload: examined.preload.clone(),
             knobs: checked.knobs,
             shim: job.library.as_ref().and_then(shim::facts),
-            ..server(run, &job.launch, examined)
+            ..server(run, &job.launch, examined, cancel)
         },
         scenario: scenario(loaded, job.seed),
         workspace: WorkspaceFacts {
@@ -172,7 +172,7 @@ pub fn settings(measuring: &Measuring, choice: &ServerChoice, capabilities: Stri
     }
 }
 
-fn server(run: &RunSetup, launch: &Launch, examined: &Examined) -> ServerFacts {
+fn server(run: &RunSetup, launch: &Launch, examined: &Examined, cancel: &Cancel) -> ServerFacts {
     let choice = &run.choice;
     ServerFacts {
         label: choice.label.clone(),
@@ -180,7 +180,7 @@ fn server(run: &RunSetup, launch: &Launch, examined: &Examined) -> ServerFacts {
         program: launch.program.display().to_string(),
         sha256: host::file_sha256(&launch.program).ok(),
         file_size: std::fs::metadata(&launch.program).ok().map(|file| file.len()),
-        interpreter: examined.interpreter.clone(),
+        interpreter: examined.interpreter(cancel),
         version: examined.inspected.version.clone(),
         package: choice.package.as_ref().map(|package| PackageFacts {
             sha256: package_sha256(&package.ecosystem, &launch.program),

@@ -267,13 +267,15 @@ impl RunSetup {
         prepared_workspace.reports = self.reports()?;
         let root = prepared_workspace.workspace.root();
         let cancel = interrupt.first_press();
-        // Before the server is asked for its version, because that may create files.
         let (selection, tree) = self.files(root, cancel);
         if interrupt.is_pressed(1) {
             return Ok(None);
         }
         let selection = selection?;
         let examined = detector::examine(choice, &program, Some(root), cancel);
+        if interrupt.is_pressed(1) {
+            return Ok(None);
+        }
         let inspected = &examined.inspected;
         let checked = examined.settings();
         let checked = checked.map_err(|words| anyhow!("`{}`: {}", choice.label, words.join("; ")))?;

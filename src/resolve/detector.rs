@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::hash::Hash;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use super::tools::tools;
@@ -74,8 +74,9 @@ struct Question {
 #[derive(Clone, Debug)]
 pub struct Examined {
     pub inspected: Arc<Inspected>,
-    /// The interpreter of a script.
-    pub interpreter: Option<Interpreter>,
+    subject: Subject,
+    /// The interpreter of a script. To hash it takes a while, and only records of runs have it.
+    interpreter: Arc<OnceLock<Option<Interpreter>>>,
     /// The facts of the preload.
     pub preload: Option<PreloadFacts>,
     /// The preload as a setting, if it can work.
@@ -102,6 +103,15 @@ impl Examined {
         }
     }
 
+    /// The interpreter of a script, which is looked at once.
+    pub fn interpreter(&self, cancel: &Cancel) -> Option<Interpreter> {
+        let interpreter = self.interpreter.get_or_init(|| {
+            let file = host::interpreter_file(&self.subject.program, &self.subject.which())?;
+            Some(host::interpreter(&file, &self.subject.toolchain, cancel))
+        });
+        interpreter.clone()
+    }
+
     /// The rule by which the server's allocator releases memory, under the settings that it is given.
     pub fn decay(&self, choice: &ServerChoice) -> Option<KnownDecay> {
         decay(choice, &self.inspected.facts, self.checked.as_ref().ok()?)
@@ -121,32 +131,37 @@ pub struct KnownDecay {
 /// toolchain. Each program is looked at once, unless it was written to since.
 pub fn examine(choice: &ServerChoice, program: &Path, project: Option<&Path>, cancel: &Cancel) -> Arc<Examined> {
     let key = key(choice, program, project);
-    let settings = settings(choice);
-    let library = preload::library(choice);
     let plain = examine_program(&key, cancel);
-    if (settings.is_empty() && library.is_none()) || plain.inspected.missing.is_some() {
+    if plain.inspected.missing.is_some() {
         return plain;
     }
-    let question = Question {
+    let mut question = Question {
         key,
-        settings,
-        declared: declared(choice),
+        settings: Vec::new(),
+        declared: None,
         preload: choice.preload.clone(),
-        library: library.map(|library| File::read(library)),
+        library: preload::library(choice).map(|library| File::read(library)),
     };
-    find_once(&question, cancel, || {
-        let preloaded = preload::verify(choice, program, project, &plain.inspected, cancel);
-        let checked = if preloaded.is_err() || question.settings.is_empty() {
-            Ok(Checked::default())
-        } else {
-            let env = question.settings.iter().cloned().collect();
-            knobs::check(&env, &question.key.subject, &plain.inspected, question.declared, cancel)
-        };
-        Examined {
+    // Whatever its settings, a preload is verified once.
+    let preloaded = if question.library.is_none() {
+        plain
+    } else {
+        find_once(&question, cancel, || Examined {
             preload: preload::facts(choice, &plain.inspected, cancel),
-            preloaded,
-            checked,
+            preloaded: preload::verify(choice, program, project, &plain.inspected, cancel),
             ..Examined::clone(&plain)
+        })
+    };
+    question.settings = settings(choice);
+    question.declared = declared(choice);
+    if question.settings.is_empty() || preloaded.preloaded.is_err() {
+        return preloaded;
+    }
+    find_once(&question, cancel, || {
+        let (env, subject) = (question.settings.iter().cloned().collect(), &question.key.subject);
+        Examined {
+            checked: knobs::check(&env, subject, &preloaded.inspected, question.declared, cancel),
+            ..Examined::clone(&preloaded)
         }
     })
 }
@@ -183,16 +198,13 @@ fn examine_program(key: &Key, cancel: &Cancel) -> Arc<Examined> {
         preload: Preload::System,
         library: None,
     };
-    find_once(&question, cancel, || {
-        let subject = &key.subject;
-        let interpreter = host::interpreter_file(&subject.program, &subject.which());
-        Examined {
-            inspected: Arc::new(allocator::inspect(subject, cancel)),
-            interpreter: interpreter.map(|file| host::interpreter(&file, &subject.toolchain, cancel)),
-            preload: None,
-            preloaded: Ok(None),
-            checked: Ok(Checked::default()),
-        }
+    find_once(&question, cancel, || Examined {
+        inspected: Arc::new(allocator::inspect(&key.subject, cancel)),
+        subject: key.subject.clone(),
+        interpreter: Arc::default(),
+        preload: None,
+        preloaded: Ok(None),
+        checked: Ok(Checked::default()),
     })
 }
 
@@ -279,7 +291,7 @@ pub fn believed(declared: Option<AllocatorFamily>, mut facts: AllocatorFacts) ->
     AllocatorFacts { evidence, ..facts }
 }
 
-/// The allocator of a server whose loader bound `malloc` to the preload. A virtual machine keeps its own.
+/// The allocator of a server that a preload serves. A virtual machine keeps its own.
 fn preloaded(choice: &ServerChoice, facts: &mut AllocatorFacts) {
     let shown = choice.libraries.first().map(|path| path.display().to_string());
     facts.evidence.push(Evidence {

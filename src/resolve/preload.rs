@@ -20,7 +20,7 @@ use super::detector::{self, Examined};
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The sign that a preload serves a server, for people.
-const SEEN: &str = "the program's imports, which a preloaded library serves first";
+const SEEN: &str = "the imports of the program or its libraries, which a preloaded library serves first";
 
 static PLACES: LazyLock<Places> = LazyLock::new(|| Places {
     root: PathBuf::from("/"),

@@ -148,6 +148,9 @@ pub fn of_process(exe: &Path, libraries: &[PathBuf], cancel: &Cancel) -> Inspect
     inspection.into_unprobed(exe.to_owned())
 }
 
+/// Directories of the system's libraries.
+const SYSTEM: [&str; 4] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64"];
+
 /// Collects the signs of one program and how each was seen.
 struct Inspection<'c> {
     context: Context<'c>,
@@ -235,7 +238,10 @@ impl<'c> Inspection<'c> {
         if let Some((script, interpreter)) = &followed.script
             && starts::may_start(script, interpreter)
         {
-            let saw = format!("`{}` starts programs, and may be a launcher of one", script.display());
+            let saw = format!(
+                "`{}` has words by which programs are started, so it may be a launcher",
+                script.display()
+            );
             self.note("wrapper", saw);
             self.signs.may_start = true;
         }
@@ -337,7 +343,6 @@ impl<'c> Inspection<'c> {
             return self.note(source, format!("`{}` could not be read", path.display()));
         };
         if scan.marks.contains(&Mark::Python) {
-            self.signs.marks.insert(Mark::Python);
             return self.note_python(path);
         }
         let signs = Signs {
@@ -364,13 +369,14 @@ impl<'c> Inspection<'c> {
                 continue;
             }
             // The system's libraries that are no allocators are not read: there may be dozens.
-            let is_of_system = path.starts_with("/lib") || path.starts_with("/usr/lib");
+            let is_of_system = SYSTEM.iter().any(|directory| path.starts_with(directory));
             if !is_of_system || is_named_like_allocator(path) || name.starts_with("libpython") {
                 self.inspect_library(path, self.place_of_library(path), "libraries");
             }
             // The system's libraries call malloc even under a Rust program that does not.
             let is_rust = self.signs.marks.contains(&Mark::Rust);
-            let counts_calls = !is_of_system || !is_rust || linking.allocates_elsewhere;
+            let is_foreign = is_of_system || elf::is_runtime(path);
+            let counts_calls = !is_foreign || !is_rust || linking.allocates_elsewhere;
             if counts_calls && let Some(linking) = elf::linking(path) {
                 self.signs.calls.extend(linking.calls);
             }
@@ -434,7 +440,7 @@ impl<'c> Inspection<'c> {
 
     /// Asks for the version of Node.js, if the program is that.
     fn read_node_version(&mut self, file: &Path) {
-        if !self.signs.marks.contains(&Mark::Node) {
+        if !self.signs.marks.contains(&Mark::Node) || is_library(file) {
             return;
         }
         let Context { subject, cancel, .. } = self.context;
@@ -452,7 +458,7 @@ impl<'c> Inspection<'c> {
 
     /// Asks for the version of CPython, if the program is that.
     fn read_python_version(&mut self, file: &Path) {
-        if self.signs.python.is_none() {
+        if self.signs.python.is_none() || is_library(file) {
             return;
         }
         let Context { subject, cancel, .. } = self.context;

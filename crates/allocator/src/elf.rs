@@ -219,7 +219,14 @@ pub fn libraries(path: &Path, linking: &Linking, library_path: &[PathBuf]) -> Ve
     libraries
 }
 
-/// The path of the library that `file` needs by this name, as the loader would find it.
+/// True if a file needs a library that is in none of the directories that are searched here. The loader may find it by
+/// its cache.
+pub fn needs_unknown_library(file: &Path, linking: &Linking, library_path: &[PathBuf]) -> bool {
+    let mut needed = linking.needed.iter();
+    needed.any(|name| resolve(name, file, linking, library_path).is_none())
+}
+
+/// The path of the library that `file` needs by this name: where the loader looks, but for its cache.
 fn resolve(name: &str, file: &Path, linking: &Linking, library_path: &[PathBuf]) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|path| path.is_file());

@@ -258,7 +258,8 @@ fn check_reader(
     if family == AllocatorFamily::Jemalloc && facts.family == AllocatorFamily::Jemalloc {
         return check_reader_jemalloc(variable, facts);
     }
-    if family == AllocatorFamily::V8 && facts.family == AllocatorFamily::V8 && declared != Some(family) {
+    let is_declared = declared == Some(family);
+    if family == AllocatorFamily::V8 && facts.family == AllocatorFamily::V8 && (!is_declared || inspected.node) {
         return check_reader_v8(variable, inspected);
     }
     // Many programs start Java or load it.
@@ -268,7 +269,7 @@ fn check_reader(
         .as_ref()
         .is_some_and(|beside| beside.starts_with(family.name()));
     let has_node = family == AllocatorFamily::V8 && inspected.node;
-    if facts.family == family || declared == Some(family) || is_beside || has_node || may_start_java {
+    if facts.family == family || is_declared || is_beside || has_node || may_start_java {
         return Ok(());
     }
     if facts.family == AllocatorFamily::Unknown {

@@ -15,7 +15,7 @@ const CALLS: [&str; 6] = [
 /// Words by which a launcher names a Java virtual machine.
 const JAVA: [&str; 4] = ["java", "JAVA_HOME", "JAVACMD", "JAVA_CMD"];
 
-/// True if a script starts programs, or if a module beside it that it imports does.
+/// True if a script starts programs, or if a module that it imports by its path, or from beside it, does.
 pub fn may_start(script: &Path, interpreter: &Path) -> bool {
     let Some(text) = read_short(script) else { return false };
     let name = interpreter.file_name().unwrap_or_default();
@@ -23,6 +23,12 @@ pub fn may_start(script: &Path, interpreter: &Path) -> bool {
     let is_node = ["node", "nodejs", "bun"].iter().any(|node| *node == name);
     if calls_program(&text) || (!is_node && names_java(&text)) {
         return true;
+    }
+    if is_node {
+        let mut paths = text
+            .split(['"', '\''])
+            .filter(|word| word.starts_with("./") || word.starts_with("../"));
+        return paths.any(|path| imported_text(script, path).is_some_and(|text| calls_program(&text)));
     }
     let mut imports = text.lines().filter_map(imported_module);
     imports.any(|module| {
@@ -42,6 +48,13 @@ fn names_java(text: &str) -> bool {
         .any(|word| JAVA.contains(&word))
 }
 
+/// The text of the module that a script of Node.js imports by this path, which may lack its extension.
+fn imported_text(script: &Path, path: &str) -> Option<String> {
+    let directory = script.parent()?;
+    let files = ["", ".js", ".cjs", ".mjs"].map(|extension| directory.join(format!("{path}{extension}")));
+    read_short(files.iter().find(|file| file.is_file())?)
+}
+
 /// The module of `import a.b` and `from a.b import c`.
 fn imported_module(line: &str) -> Option<&str> {
     let line = line.trim_start();
@@ -50,14 +63,14 @@ fn imported_module(line: &str) -> Option<&str> {
     if name.is_empty() { None } else { Some(name) }
 }
 
-/// The text of a file; `None` if it is too long for a launcher.
+/// The text of a file; `None` if it is too long for a launcher, or no text.
 fn read_short(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     File::open(path).ok()?.take(SHORT + 1).read_to_end(&mut bytes).ok()?;
     if bytes.len() as u64 > SHORT {
         return None;
     }
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
@@ -72,6 +85,7 @@ mod tests {
             ("native.js", "node", "require('child_process').spawn(tool)\n", true),
             ("bundle.js", "node", &long, false),
             ("plain.js", "node", "const languages = ['java'];\n", false),
+            ("indirect.js", "node", "require('./native')\n", true),
             ("tool", "python3", "from tool import main\n", false),
             ("runs", "python3", "import subprocess\n", true),
             ("jdtls", "python3", "import launcher\nlauncher.main()\n", true),
@@ -86,5 +100,11 @@ mod tests {
             let interpreter = Path::new("/usr/bin").join(interpreter);
             assert_eq!(super::may_start(&script, &interpreter), may_start, "{name}");
         }
+        let jar = directory.path().join("app.jar");
+        std::fs::write(&jar, b"PK\x03\x04\xff META-INF/java/").unwrap();
+        assert!(
+            !super::may_start(&jar, Path::new("/usr/bin/java")),
+            "an archive is no script"
+        );
     }
 }

@@ -57,11 +57,8 @@ pub enum PreloadError {
         program: String,
         why: String,
     },
-    /// It was loaded, and the server does not call it.
-    #[error(
-        "`{library}` was loaded into `{program}` and is not used: {why}; to measure another one, build the server \
-         with it"
-    )]
+    /// The server's own code would not call it.
+    #[error("`{library}` would not be used by `{program}`: {why}; to measure another one, build the server with it")]
     Unused {
         library: String,
         program: String,
@@ -84,8 +81,8 @@ pub struct Question<'q> {
     pub subject: &'q Subject,
 }
 
-/// True if the library serves the server's `malloc`: it was preloaded when the server ran for its version, and by the
-/// rules of loaders a function that a program imports comes from a preloaded library first. False if that is not known.
+/// True if the library serves the server's `malloc`: the loader did not complain of it when the server ran for its
+/// version, and by the rules of loaders a function that a program imports comes from a preloaded library first. False if that is not known.
 /// An error if the preload cannot work. A run shows more: which processes mapped the library, and what it had.
 pub fn verify(question: &Question<'_>) -> Result<bool, PreloadError> {
     check_files(question)?;
@@ -102,8 +99,7 @@ pub fn verify(question: &Question<'_>) -> Result<bool, PreloadError> {
     if question.plain.is_launcher || !is_glibc(question.plain) {
         return Ok(false);
     }
-    check_use(question, &library)?;
-    Ok(question.with.probe == ProbeEnd::Exit)
+    Ok(uses_malloc(question, &library)? && question.with.probe == ProbeEnd::Exit)
 }
 
 /// The reason why the loader rejected a library: the parentheses of its complaint.
@@ -214,29 +210,36 @@ fn libc_named(name: &str) -> AllocatorFamily {
     }
 }
 
-/// Judges by what the server's own code imports. Other imports show nothing: the C library calls `malloc` in every
-/// process.
-fn check_use(question: &Question<'_>, library: &str) -> Result<(), PreloadError> {
+/// True if the server's own code imports `malloc`; false if a library that it needs was not found, which may. An error if
+/// it does not. Other imports show nothing: the C library calls `malloc` in every process.
+fn uses_malloc(question: &Question<'_>, library: &str) -> Result<bool, PreloadError> {
     if !elf::serves_malloc(question.library) {
         return Err(PreloadError::NoAllocator(library.to_owned()));
     }
     let file = &question.plain.file;
     if elf::serves_malloc(file) {
-        let why = "the loader binds every `malloc` to another one, which the program brings";
+        let why = "it brings a `malloc` of its own, to which the loader binds every call";
         return Err(unused(question, why));
     }
     let is_rust = contains_rust(file);
     if allocates(file, is_rust) {
-        return Ok(());
+        return Ok(true);
     }
+    let library_path = question.subject.library_path();
     let linking = elf::linking(file).unwrap_or_default();
-    for needed in elf::libraries(file, &linking, &question.subject.library_path()) {
+    let mut is_certain = !elf::needs_unknown_library(file, &linking, &library_path);
+    for needed in elf::libraries(file, &linking, &library_path) {
+        let linking = elf::linking(&needed).unwrap_or_default();
+        is_certain &= !elf::needs_unknown_library(&needed, &linking, &library_path);
         if elf::is_libc(&needed) || elf::is_runtime(&needed) {
             continue;
         }
         if allocates(&needed, is_rust) && (!is_rust || contains_rust(&needed)) {
-            return Ok(());
+            return Ok(true);
         }
+    }
+    if !is_certain {
+        return Ok(false);
     }
     let why = if is_rust {
         "Rust's code in it never calls `calloc`, so it has an allocator of its own"

@@ -14,7 +14,7 @@ use base::Cancel;
 const MOST: u64 = 64 << 10;
 
 /// Longest wait for the pipes of a killed program: they are closed by then, unless a helper escaped.
-const PIPE_PATIENCE: Duration = Duration::from_millis(500);
+const PIPE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The running programs by process id, each with the earlier orphans; `None` once no more may start.
 static RUNNING: Mutex<Option<BTreeMap<u32, Vec<u32>>>> = Mutex::new(Some(BTreeMap::new()));
@@ -119,9 +119,8 @@ pub fn listen_up_to(
     let _ = child.kill();
     let _ = child.wait();
     tied.clear();
-    let patience = deadline.saturating_duration_since(Instant::now()).max(PIPE_PATIENCE);
-    let stdout = received(stdout, patience);
-    let stderr = received(stderr, patience);
+    let stdout = received(stdout, PIPE_PATIENCE);
+    let stderr = received(stderr, PIPE_PATIENCE);
     Ok(FinishedProgram {
         exit_status: ended,
         said: ProgramOutput {
