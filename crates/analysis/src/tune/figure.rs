@@ -70,7 +70,7 @@ impl Places {
             return command_measure(figure, timed);
         }
         let place = match figure {
-            Figure::Private | Figure::Resident | Figure::Returned => {
+            figure if figure == Figure::Returned || figure.is_of_checkpoints() => {
                 let (number, name) = self.phase.clone()?;
                 MeasuredPart::Phase { number, name }
             }
