@@ -1,6 +1,8 @@
 //! Runs of every ending, as a person reads them.
 
-use crate::document::{Look, markdown, page, terminal};
+use crate::document::page::Keys;
+use crate::document::{Block, Look, markdown, page, terminal};
+use crate::pictures::growth;
 use crate::run::allocator::tests::detected;
 use analysis::golden::traced;
 use analysis::golden::{with_release, with_release_at};
@@ -244,8 +246,8 @@ fn growth_section(text: &str) -> &str {
     &section[..section.find("\n\nSteps").unwrap_or(600)]
 }
 
-#[test]
-fn the_phase_that_grows_is_named_and_the_control_is_not() {
+/// A run with 20 rounds of a part that grows and of one that asks nothing.
+fn with_rounds() -> Summary {
     let mut summary = read("completed");
     let model = summary.phases[1].clone();
     summary.phases.clear();
@@ -254,6 +256,39 @@ fn the_phase_that_grows_is_named_and_the_control_is_not() {
             .phases
             .extend((0..20).map(|round| round_of(&model, number, name, sent, round)));
     }
+    summary
+}
+
+#[test]
+fn each_repeated_part_has_a_chart_with_all_its_rounds() {
+    let summary = with_rounds();
+    let mut few = summary.clone();
+    few.phases.truncate(22);
+    let servers = [("ty", vec![("one", &summary)]), ("ruff", vec![("two", &few)])];
+    let Block::Charts { charts, .. } = growth::all_runs(&servers, Keys::ALIKE) else {
+        panic!("growth is drawn");
+    };
+    let mut drawn = Vec::new();
+    for chart in &charts {
+        for line in &chart.series {
+            let (server, rounds) = (line.words.split(' ').next(), line.words.rsplit(" in ").next());
+            drawn.push((chart.title.as_str(), server.unwrap(), rounds.unwrap()));
+        }
+    }
+    assert_eq!(
+        drawn,
+        [
+            ("hover", "ty", "20 rounds"),
+            ("hover", "ruff", "20 rounds"),
+            ("idle", "ty", "20 rounds"),
+            ("idle", "ruff", "2 rounds"),
+        ]
+    );
+}
+
+#[test]
+fn the_phase_that_grows_is_named_and_the_control_is_not() {
+    let mut summary = with_rounds();
     insta::assert_snapshot!("growth", growth_section(&drawn(&summary, 100)));
     summary.phases.truncate(7);
     let text = drawn(&summary, 200);
