@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
-use strum::VariantNames;
 
 use crate::config::files::LARGEST;
 use crate::config::values::{
@@ -129,7 +128,6 @@ pub struct Recording {
     /// Measure memory as shipped, purged, or both
     #[arg(long, value_enum, value_name = "LENS", default_value_t)]
     pub lens: Lenses,
-    /// The options of measuring.
     #[command(flatten)]
     pub measuring: Measuring,
     #[command(flatten)]
@@ -154,6 +152,16 @@ pub struct Processors {
     pub job: Option<Job>,
 }
 
+fn huge_pages() -> impl TypedValueParser<Value = HugePages> {
+    let modes = [
+        ("never", "No huge pages"),
+        ("madvise", "Only where the program or its allocator asks for them"),
+        ("always", "Wherever the kernel can"),
+    ];
+    let values = modes.map(|(name, help)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(values).try_map(|name| HugePages::from_str(&name))
+}
+
 /// The options of measuring.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(next_help_heading = "Measuring")]
@@ -165,7 +173,7 @@ pub struct Measuring {
     #[arg(
         long,
         value_name = "MODE",
-        value_parser = PossibleValuesParser::new(HugePages::VARIANTS).try_map(|name| HugePages::from_str(&name)),
+        value_parser = huge_pages(),
         hide_possible_values = true,
         hide_short_help = true
     )]

@@ -157,9 +157,16 @@ Exit codes:
   2 bad input or a failure of lsp-soak            3 too few runs to choose
   4 the server failed the scenario as it is       130 interrupted";
 
-/// A form by its name; the help says where each belongs.
+/// A form by its name.
 fn form() -> impl TypedValueParser<Value = Form> {
     let forms = Form::VARIANTS.iter();
-    let values = forms.map(|form| PossibleValue::new(form.name()).help(form.words().0));
+    let values = forms.map(|form| {
+        PossibleValue::new(form.name()).help(match form {
+            Form::Env => "`export` lines for a shell",
+            Form::Rust => "A static for a Rust program built with jemalloc",
+            Form::Cargo => "Build settings of jemalloc for cargo",
+            Form::Vscode => "settings.json of Visual Studio Code",
+        })
+    });
     PossibleValuesParser::new(values).try_map(|name| Form::from_str(&name))
 }

@@ -29,8 +29,8 @@ pub struct Directory {
     /// `None` where the file system has no locks.
     lock: Option<Lock>,
     made: bool,
-    /// The directory above, if it was made for this one.
-    made_above: Option<PathBuf>,
+    /// The directories above that were made for this one, the nearest first.
+    made_above: Vec<PathBuf>,
     /// True if lsp-soak chose the name.
     is_unnamed: bool,
 }
@@ -47,7 +47,7 @@ impl Directory {
             path,
             lock: None,
             made: false,
-            made_above: None,
+            made_above: Vec::new(),
             is_unnamed: false,
         })
     }
@@ -69,7 +69,7 @@ impl Directory {
             path,
             lock,
             made,
-            made_above: None,
+            made_above: Vec::new(),
             is_unnamed: false,
         })
     }
@@ -106,7 +106,7 @@ impl Drop for Directory {
                 let _ = fs::remove_file(self.path.join(name));
             }
             let _ = fs::remove_dir(&self.path);
-            if let Some(above) = &self.made_above {
+            for above in &self.made_above {
                 let _ = fs::remove_dir(above);
             }
         }
@@ -238,9 +238,10 @@ fn distinct_names<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
 /// The directory that was asked for, which may be there but must hold no record.
 fn claim_named(out: PathBuf) -> anyhow::Result<Directory> {
     refuse_taken(&out)?;
-    let made = !out.exists();
+    let (made, made_above) = (!out.exists(), missing_above(&out));
     fs::create_dir_all(&out).with_context(|| cannot_create(&out))?;
-    let directory = Directory::claim(out, made)?;
+    let mut directory = Directory::claim(out, made)?;
+    directory.made_above = made_above;
     // Since the first look another process may have come and gone.
     if is_taken(&directory) {
         refuse_taken(&directory)?;
@@ -257,7 +258,7 @@ fn refuse_taken(path: &Path) -> anyhow::Result<()> {
 
 /// A new directory under `parent`; another lsp-soak may be making one in the same second.
 fn claim_new(parent: &Path, name: &str) -> anyhow::Result<Directory> {
-    let is_new = !parent.exists();
+    let made_above = missing_above(&parent.join(name));
     fs::create_dir_all(parent).with_context(|| cannot_create(parent))?;
     for candidate in files::numbered(name) {
         let path = parent.join(candidate);
@@ -266,9 +267,7 @@ fn claim_new(parent: &Path, name: &str) -> anyhow::Result<Directory> {
             Err(error) => return Err(error).with_context(|| cannot_create(&path)),
             Ok(()) => {
                 let mut directory = Directory::claim(path, true)?;
-                if is_new {
-                    directory.made_above = Some(parent.to_owned());
-                }
+                directory.made_above = made_above;
                 directory.is_unnamed = true;
                 // Without it only `git status` is longer.
                 let _ = fs::write(directory.join(IGNORED), IGNORES_ALL);
@@ -277,6 +276,13 @@ fn claim_new(parent: &Path, name: &str) -> anyhow::Result<Directory> {
         }
     }
     bail!("every name for a directory under `{}` is taken", parent.display())
+}
+
+/// The directories above a path that are not there, the nearest first.
+fn missing_above(path: &Path) -> Vec<PathBuf> {
+    let above = path.ancestors().skip(1);
+    let missing = above.take_while(|above| !above.as_os_str().is_empty() && !above.exists());
+    missing.map(Path::to_owned).collect()
 }
 
 fn cannot_create(path: &Path) -> String {
@@ -354,6 +360,8 @@ mod tests {
         );
         drop(first);
         assert!(!out.exists(), "nothing was recorded");
+        drop(claim_named(parent.path().join("a/b/c")).expect("it is new"));
+        assert!(!parent.path().join("a").exists(), "nothing was recorded");
         // One that was killed before its first record leaves this.
         fs::create_dir(&out).expect("the directory is ours");
         write_empty(&out.join(invocation::FILE));

@@ -72,7 +72,7 @@ fn what_is_preloaded_is_used_where_it_has_the_memory_in_the_run() {
             };
             assert_eq!(taken, Some(used), "{family} {via}");
             let told = match (family, used) {
-                (AllocatorFamily::Mimalloc, true) => "the program's imports",
+                (AllocatorFamily::Mimalloc, true) => "the imports of the program",
                 _ => "it had at most",
             };
             assert!(seen.contains(told), "{family} {via}: {seen}");
@@ -319,7 +319,7 @@ fn what_does_not_call_a_preloaded_allocator_is_refused() {
                  char *q = malloc(n); for (size_t i = 0; p && i < n; i++) q[i] = ((char *)p)[i]; return q; }\n\
                int main(void) { return malloc(10) == 0; }";
     let own = compiled(directory.path(), own, &[]);
-    let why = "the loader binds every `malloc` to another one, which the program brings";
+    let why = "it brings a `malloc` of its own, to which the loader binds every call";
     refused(&format!("preload=jemalloc {}", own.display()), why);
     // The loader binds `calloc` for every program.
     let empty = compiled(directory.path(), "int main(void) { return 0; }", &[]);

@@ -62,7 +62,13 @@ fn write_blocks(out: &mut String, section: &Section) {
     if section.weight == Weight::Answer && !section.note.is_empty() {
         small.push(section.note.clone());
     }
+    let mut follows_table = false;
     for block in &section.blocks {
+        // Some renderers take a list that follows a table at once for a row of it.
+        if follows_table && matches!(block, Block::Sentence(_)) {
+            out.push('\n');
+        }
+        follows_table = matches!(block, Block::Table { .. } | Block::Matrix(_));
         match block {
             Block::Sentence(sentence) if sentence.weight == Weight::Definition => {
                 definitions.push(sentence.text.clone());
