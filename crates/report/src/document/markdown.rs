@@ -64,16 +64,18 @@ fn write_blocks(out: &mut String, section: &Section) {
     }
     let mut follows_table = false;
     for block in &section.blocks {
-        // Some renderers take a list that follows a table at once for a row of it.
-        if follows_table && matches!(block, Block::Sentence(_)) {
-            out.push('\n');
-        }
-        follows_table = matches!(block, Block::Table { .. } | Block::Matrix(_));
         match block {
             Block::Sentence(sentence) if sentence.weight == Weight::Definition => {
                 definitions.push(sentence.text.clone());
+                continue;
             }
-            Block::Sentence(sentence) => write_sentence(out, sentence),
+            Block::Sentence(sentence) => {
+                // Some renderers take a list that follows a table at once for a row of it.
+                if follows_table {
+                    out.push('\n');
+                }
+                write_sentence(out, sentence);
+            }
             Block::Facts { caption, facts } => {
                 if *caption == section.title {
                     out.push('\n');
@@ -107,6 +109,7 @@ fn write_blocks(out: &mut String, section: &Section) {
             }
             Block::Folded(section) => write_folded(out, section),
         }
+        follows_table = matches!(block, Block::Table { .. } | Block::Matrix(_));
     }
     small.append(&mut definitions);
     if !small.is_empty() {
