@@ -180,7 +180,7 @@ impl Progress {
         let kind = std::env::var("TERM").ok();
         let block = talk != Verbosity::Quiet
             && std::io::stderr().is_terminal()
-            && screen::moves(kind.as_deref(), screen::columns());
+            && screen::can_redraw(kind.as_deref(), screen::columns());
         let pace = Pace::new(course.outline, course.runs, course.budget);
         let progress = Progress::new(State::new(course.scenario, pace), Lines::new(talk, block, look));
         if talk != Verbosity::Quiet {
@@ -207,7 +207,7 @@ impl Progress {
     pub fn played(&self, server: usize, took: Duration) {
         let mut state = self.state();
         state.before += took;
-        state.pace.played(server, took);
+        state.pace.record_run(server, took);
     }
 
     /// A run that another process played.

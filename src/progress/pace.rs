@@ -43,7 +43,7 @@ impl Pace {
         }
     }
 
-    pub fn played(&mut self, server: usize, took: Duration) {
+    pub fn record_run(&mut self, server: usize, took: Duration) {
         self.measured.entry(server).or_default().push(took);
     }
 
@@ -160,13 +160,13 @@ mod tests {
     #[test]
     fn runs_that_were_measured_correct_it() {
         let mut pace = pace();
-        pace.played(0, seconds(50));
+        pace.record_run(0, seconds(50));
         // Before it is measured, the second server counts as fast as the first.
         assert_eq!(
             pace.remaining(reached(1, 10, Some((0, 1))), Duration::ZERO),
             Some(Remaining::About(seconds(90)))
         );
-        pace.played(1, seconds(80));
+        pace.record_run(1, seconds(80));
         assert_eq!(
             pace.remaining(reached(2, 20, Some((1, 1))), Duration::ZERO),
             Some(Remaining::About(seconds(30)))

@@ -33,8 +33,8 @@ enum Order {
     Resume,
 }
 
-/// Whether the terminal can redraw: a dumb one prints cursor codes as text.
-pub fn moves(kind: Option<&str>, columns: usize) -> bool {
+/// True if the terminal can redraw: a dumb one prints cursor codes as text.
+pub fn can_redraw(kind: Option<&str>, columns: usize) -> bool {
     kind != Some("dumb") && columns > 0
 }
 
@@ -271,9 +271,9 @@ mod tests {
 
     #[test]
     fn a_terminal_that_is_dumb_or_of_no_width_gets_plain_lines() {
-        assert!(moves(Some("xterm-256color"), 80) && moves(None, 1));
-        assert!(!moves(Some("dumb"), 80));
-        assert!(!moves(Some("xterm"), 0));
+        assert!(can_redraw(Some("xterm-256color"), 80) && can_redraw(None, 1));
+        assert!(!can_redraw(Some("dumb"), 80));
+        assert!(!can_redraw(Some("xterm"), 0));
     }
 
     #[test]

@@ -73,14 +73,14 @@ impl State {
         let took = run.elapsed(now);
         self.played += took;
         if whole {
-            self.pace.played(run.place.server, took);
+            self.pace.record_run(run.place.server, took);
         }
     }
 
     /// A run has ended that another process played.
     pub fn played_elsewhere(&mut self, server: usize, took: Duration) {
         self.played += took;
-        self.pace.played(server, took);
+        self.pace.record_run(server, took);
     }
 
     pub fn follow(&mut self, pulse: Pulse) {

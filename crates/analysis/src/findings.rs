@@ -59,7 +59,7 @@ const LINES: usize = 8;
 pub fn findings(summary: &Summary) -> Vec<Finding> {
     let mut list = Vec::new();
     recorded(summary, &mut list);
-    sampling::doubts(summary, &mut list);
+    sampling::add_doubts(summary, &mut list);
     list.extend(shared_memory::findings(summary));
     list.extend(starter::unseen_peak(summary));
     settings::unconfirmed(summary, &mut list);

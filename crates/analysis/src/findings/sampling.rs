@@ -8,7 +8,7 @@ use super::{Finding, Severity, finding};
 /// Share of missed deadlines that is worth a warning.
 const THIN: f64 = 0.01;
 
-pub(super) fn doubts(summary: &Summary, list: &mut Vec<Finding>) {
+pub(super) fn add_doubts(summary: &Summary, list: &mut Vec<Finding>) {
     let sampling = &summary.sampling;
     let ticks = summary.duration / summary.header.settings.interval.max(1);
     if ticks > 0 && sampling.missed as f64 > THIN * ticks as f64 {
@@ -22,7 +22,7 @@ pub(super) fn doubts(summary: &Summary, list: &mut Vec<Finding>) {
         list.push(finding(Severity::Warning, text));
     }
     for (what, FailedReads { processes, error }) in &sampling.failures {
-        list.push(finding(Severity::Warning, failed(what, *processes, error)));
+        list.push(finding(Severity::Warning, failure_sentence(what, *processes, error)));
     }
     let swapped = summary
         .phases
@@ -61,7 +61,7 @@ pub(super) fn doubts(summary: &Summary, list: &mut Vec<Finding>) {
 }
 
 /// The sentence about a counter that could not be read or reset.
-fn failed(what: &str, processes: u64, error: &str) -> String {
+fn failure_sentence(what: &str, processes: u64, error: &str) -> String {
     let subject = match processes {
         1 => "1 process".to_owned(),
         processes => format!("{} processes", units::count(processes)),
@@ -110,7 +110,7 @@ mod tests {
         }
         session.put(Event::Ended(Ending::Completed));
         let mut list = Vec::new();
-        doubts(&summarised(&session), &mut list);
+        add_doubts(&summarised(&session), &mut list);
         let sentence = list.iter().find(|one| one.text.contains("still busy"));
         sentence.unwrap().text.clone()
     }
@@ -127,12 +127,12 @@ mod tests {
 
     #[test]
     fn what_failed_is_told_by_processes_and_a_reset_is_no_read() {
-        let read = failed("status", 1, "Permission denied");
+        let read = failure_sentence("status", 1, "Permission denied");
         assert!(
             read.starts_with("`status` of 1 process could not always be read"),
             "{read}"
         );
-        let reset = failed("clear_refs", 3, "Permission denied");
+        let reset = failure_sentence("clear_refs", 3, "Permission denied");
         assert!(
             reset.starts_with("the high-water mark of 3 processes could not be reset") && !reset.contains("read"),
             "{reset}"

@@ -1,7 +1,7 @@
 /* Converts a table for a spreadsheet: one column per number of a cell, with its unit in the head. No access to the page. */
 const lspSoakTable = (() => {
   const SCALES = { ns: 1e-9, "µs": 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
-  const NUMBER = /([<>≤≥]?)\s*([+−]?)(\d[\d,]*(?:\.\d+)?)(?:\s*(MiB·s|[KMG]iB|B|ns|µs|ms|s|min|h|%)(?![\p{L}\p{N}]))?/gu;
+  const NUMBER = /([<>≤≥]?)\s*([+−]?)(\d[\d,]*(?:\.\d+)?)(?:\s*([KMG]iB|B|ns|µs|ms|s|min|h|%)(?![\p{L}\p{N}]))?/gu;
   const WORDS = /^(?:[\s–/,*]|to|of|per \p{L}+|by machine|least|most)*$/u;
   const ORDER = ["", "below", "above", "low", "high", "of", "runs", "of runs", "vs baseline", "vs baseline low", "vs baseline high", "by machine low", "by machine high"];
   const BOUNDS = { "<": "below", "≤": "below", ">": "above", "≥": "above" };
