@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::super::detect::{Inspected, ProbeEnd};
+use super::super::elf::Linking;
 use super::super::probe::Subject;
 use super::super::scan::Mark;
 use super::super::{elf, scan, version_suffix};
@@ -82,8 +83,9 @@ pub struct Question<'q> {
 }
 
 /// True if the library serves the server's `malloc`: the loader did not complain of it when the server ran for its
-/// version, and by the rules of loaders a function that a program imports comes from a preloaded library first. False if that is not known.
-/// An error if the preload cannot work. A run shows more: which processes mapped the library, and what it had.
+/// version, and by the rules of loaders a function that a program imports comes from a preloaded library first. False if
+/// that is not known. An error if the preload cannot work. A run shows more: which processes mapped the library, and what
+/// it had.
 pub fn verify(question: &Question<'_>) -> Result<bool, PreloadError> {
     check_files(question)?;
     let library = question.library.display().to_string();
@@ -222,11 +224,11 @@ fn uses_malloc(question: &Question<'_>, library: &str) -> Result<bool, PreloadEr
         return Err(unused(question, why));
     }
     let is_rust = contains_rust(file);
-    if allocates(file, is_rust) {
+    let linking = elf::linking(file).unwrap_or_default();
+    if allocates(&linking, is_rust) {
         return Ok(true);
     }
     let library_path = question.subject.library_path();
-    let linking = elf::linking(file).unwrap_or_default();
     let mut is_certain = !elf::needs_unknown_library(file, &linking, &library_path);
     for needed in elf::libraries(file, &linking, &library_path) {
         let linking = elf::linking(&needed).unwrap_or_default();
@@ -234,7 +236,7 @@ fn uses_malloc(question: &Question<'_>, library: &str) -> Result<bool, PreloadEr
         if elf::is_libc(&needed) || elf::is_runtime(&needed) {
             continue;
         }
-        if allocates(&needed, is_rust) && (!is_rust || contains_rust(&needed)) {
+        if allocates(&linking, is_rust) && (!is_rust || contains_rust(&needed)) {
             return Ok(true);
         }
     }
@@ -259,8 +261,7 @@ fn unused(question: &Question<'_>, why: &'static str) -> PreloadError {
 
 /// True if the functions that a file imports show that it allocates. Rust's library calls `malloc` here and there, but
 /// `calloc` only where it is the allocator.
-fn allocates(file: &Path, is_rust: bool) -> bool {
-    let linking = elf::linking(file).unwrap_or_default();
+fn allocates(linking: &Linking, is_rust: bool) -> bool {
     if is_rust {
         linking.calls.contains("calloc")
     } else {
