@@ -23,7 +23,7 @@ use super::formats;
 use super::plan::OutputPlan;
 use super::resume::Place;
 use super::show::{Outputs, Shape};
-pub use plan::single;
+pub use plan::single_command;
 use plan::{ColdPlan, Planned};
 
 /// The name of a campaign of commands.

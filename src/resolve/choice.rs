@@ -14,12 +14,12 @@ use record::{AllocatorFacts, AllocatorFamily, CellFacts, PackageFacts, PackagedA
 
 use super::Which;
 use super::command::CommandPlan;
-use super::detector;
+use super::detector::{self, Examinations};
 use super::error::ChoiceError;
 use super::spec::{ServerSpec, check_label};
 
 /// One server under one set of settings.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct ServerChoice {
     /// Names its files and rows; unique in a plan.
     pub label: String,
@@ -44,6 +44,8 @@ pub struct ServerChoice {
     pub lens: Setting,
     /// The detected allocator; `None` before detection, as for a server that is built later.
     pub found: Option<AllocatorFacts>,
+    /// What its program was found to be, under these settings and those of its clones.
+    pub examinations: Examinations,
     /// Processors that it alone is kept to; none to be kept to.
     pub cpus: Vec<usize>,
     /// Its setting in a sweep; `None` outside of one.
@@ -81,6 +83,7 @@ impl ServerChoice {
             libraries: Vec::new(),
             lens: Setting::default(),
             found: None,
+            examinations: Examinations::default(),
             cpus: Vec::new(),
             cell: None,
             shim: None,
@@ -157,8 +160,14 @@ pub fn choose(
     let mut choices = Vec::new();
     let mut errors = Vec::new();
     let mut labels = BTreeSet::new();
+    // Several servers may be one program.
+    let examinations = Examinations::default();
     for spec in specs {
-        match resolve(spec, common, catalogue, which) {
+        let choice = resolve(spec, common, catalogue, which).map(|choice| ServerChoice {
+            examinations: examinations.clone(),
+            ..choice
+        });
+        match choice {
             Ok(choice) if !labels.insert(choice.label.to_ascii_lowercase()) => {
                 errors.push(ChoiceError::Duplicate(choice.label));
             }

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::hash::Hash;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use super::tools::tools;
@@ -55,9 +55,28 @@ impl File {
     }
 }
 
-/// What the programs were found to be, for the lifetime of lsp-soak: every run of a campaign is of the same few, and a
-/// program to be built is known only in its first run.
-static EXAMINED: LazyLock<Mutex<HashMap<Question, Arc<Examined>>>> = LazyLock::new(Mutex::default);
+/// What was found of a server's program under each of its settings. Clones of a server share it: the runs of a campaign
+/// start the same few programs, and one that is to be built is known only in its first run.
+#[derive(Clone, Debug, Default)]
+pub struct Examinations(Arc<Mutex<HashMap<Question, Arc<Examined>>>>);
+
+impl Examinations {
+    /// The earlier answer to a question, else that of `find`. The answer of a cancelled `find` is not used again.
+    fn find_once(&self, question: &Question, cancel: &Cancel, find: impl FnOnce() -> Examined) -> Arc<Examined> {
+        if let Some(earlier) = self.answers().get(question) {
+            return Arc::clone(earlier);
+        }
+        let found = Arc::new(find());
+        if !cancel.is_cancelled() {
+            self.answers().insert(question.clone(), Arc::clone(&found));
+        }
+        found
+    }
+
+    fn answers(&self) -> MutexGuard<'_, HashMap<Question, Arc<Examined>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// All that an answer depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -131,7 +150,7 @@ pub struct KnownDecay {
 /// toolchain. Each program is looked at once, unless it was written to since.
 pub fn examine(choice: &ServerChoice, program: &Path, project: Option<&Path>, cancel: &Cancel) -> Arc<Examined> {
     let key = key(choice, program, project);
-    let plain = examine_program(&key, cancel);
+    let plain = examine_program(choice, &key, cancel);
     if plain.inspected.missing.is_some() {
         return plain;
     }
@@ -146,7 +165,7 @@ pub fn examine(choice: &ServerChoice, program: &Path, project: Option<&Path>, ca
     let preloaded = if question.library.is_none() {
         plain
     } else {
-        find_once(&question, cancel, || Examined {
+        choice.examinations.find_once(&question, cancel, || Examined {
             preload: preload::facts(choice, &plain.inspected, cancel),
             preloaded: preload::verify(choice, program, project, &plain.inspected, cancel),
             ..Examined::clone(&plain)
@@ -157,7 +176,7 @@ pub fn examine(choice: &ServerChoice, program: &Path, project: Option<&Path>, ca
     if question.settings.is_empty() || preloaded.preloaded.is_err() {
         return preloaded;
     }
-    find_once(&question, cancel, || {
+    choice.examinations.find_once(&question, cancel, || {
         let (env, subject) = (question.settings.iter().cloned().collect(), &question.key.subject);
         Examined {
             checked: knobs::check(&env, subject, &preloaded.inspected, question.declared, cancel),
@@ -187,10 +206,11 @@ pub fn mistakes(choice: &ServerChoice, program: &Path) -> Vec<String> {
 
 /// The program of a server, without its settings.
 pub fn inspect(choice: &ServerChoice, program: &Path, project: Option<&Path>, cancel: &Cancel) -> Arc<Inspected> {
-    Arc::clone(&examine_program(&key(choice, program, project), cancel).inspected)
+    let examined = examine_program(choice, &key(choice, program, project), cancel);
+    Arc::clone(&examined.inspected)
 }
 
-fn examine_program(key: &Key, cancel: &Cancel) -> Arc<Examined> {
+fn examine_program(choice: &ServerChoice, key: &Key, cancel: &Cancel) -> Arc<Examined> {
     let question = Question {
         key: key.clone(),
         settings: Vec::new(),
@@ -198,7 +218,7 @@ fn examine_program(key: &Key, cancel: &Cancel) -> Arc<Examined> {
         preload: Preload::System,
         library: None,
     };
-    find_once(&question, cancel, || Examined {
+    choice.examinations.find_once(&question, cancel, || Examined {
         inspected: Arc::new(allocator::inspect(&key.subject, cancel)),
         subject: key.subject.clone(),
         interpreter: Arc::default(),
@@ -206,24 +226,6 @@ fn examine_program(key: &Key, cancel: &Cancel) -> Arc<Examined> {
         preloaded: Ok(None),
         checked: Ok(Checked::default()),
     })
-}
-
-/// The earlier answer to a question, else that of `find`. The answer of a cancelled `find` is not used again.
-fn find_once(question: &Question, cancel: &Cancel, find: impl FnOnce() -> Examined) -> Arc<Examined> {
-    let earlier = EXAMINED
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .get(question)
-        .cloned();
-    if let Some(earlier) = earlier {
-        return earlier;
-    }
-    let found = Arc::new(find());
-    if !cancel.is_cancelled() {
-        let mut known = EXAMINED.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(question.clone(), Arc::clone(&found));
-    }
-    found
 }
 
 /// Stores the findings with each server whose program exists.

@@ -409,7 +409,7 @@ mod tests {
     #[test]
     fn a_go_server_that_collects_as_shipped_returns_freed_memory_at_once() {
         let mut tsgo = linked("tsgo", "go");
-        assert_eq!(collecting(&tsgo), None, "it has no command");
+        assert!(collecting(&tsgo).is_none(), "it has no command");
         tsgo.profile.self_report = Some(SelfReport {
             ask: Question::Request("custom/runGC".to_owned()),
             total: Total::None,
@@ -428,7 +428,7 @@ mod tests {
         tsgo.env.insert("GOMEMLIMIT".to_owned(), "2GiB".to_owned());
         assert_eq!(collecting(&tsgo).unwrap().env["GOMEMLIMIT"], "2GiB");
         let purged = &purged_without_library(&[tsgo]).unwrap()[0];
-        assert_eq!(collecting(purged), None, "the lens does it already");
+        assert!(collecting(purged).is_none(), "the lens does it already");
     }
 
     #[cfg(target_os = "linux")]
@@ -521,8 +521,8 @@ mod tests {
     fn a_guess_is_not_told_anything() {
         let guess = detected_server("a", AllocatorFamily::Jemalloc, "MALLOC_CONF", Confidence::Guess);
         assert_eq!(
-            purged_without_library(&[guess]),
-            Err(vec![PurgeError::Unknown("a".to_owned())])
+            purged_without_library(&[guess]).unwrap_err(),
+            [PurgeError::Unknown("a".to_owned())]
         );
     }
 

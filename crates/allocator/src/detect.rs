@@ -253,14 +253,14 @@ impl<'c> Inspection<'c> {
         for library in &subject.preloaded {
             self.inspect_library(library, Place::Preloaded, "environment");
             // oneTBB's proxy only passes on what another library does.
-            for needed in elf::libraries(library, &elf::linking(library).unwrap_or_default(), &[]) {
+            for needed in elf::needed(library, &elf::linking(library).unwrap_or_default(), &[]).found {
                 if is_named_like_allocator(&needed) {
                     self.inspect_library(&needed, Place::Preloaded, "environment");
                 }
             }
         }
         let linking = elf::linking(&file).unwrap_or_default();
-        let libraries = elf::libraries(&file, &linking, &subject.library_path());
+        let libraries = elf::needed(&file, &linking, &subject.library_path()).found;
         self.inspect_linked(&linking, libraries.iter());
         self.read_node_version(&file);
         self.read_python_version(&file);

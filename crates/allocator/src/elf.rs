@@ -197,33 +197,40 @@ fn text(bytes: &[u8]) -> Option<String> {
     std::str::from_utf8(bytes).ok().map(str::to_owned)
 }
 
-/// The libraries that a file needs, and those that they need, each once: the paths that exist, in the order in which
-/// they were met. `library_path` is the `LD_LIBRARY_PATH` of the environment.
-pub fn libraries(path: &Path, linking: &Linking, library_path: &[PathBuf]) -> Vec<PathBuf> {
-    let mut libraries: Vec<PathBuf> = Vec::new();
+/// The libraries that a file needs, and those that they need.
+#[derive(Debug, Default)]
+pub struct Needed {
+    /// The paths that exist, each once, in the order in which they were met.
+    pub found: Vec<PathBuf>,
+    /// False if one is in none of the directories that are searched here, where the loader may find it by its cache, or if
+    /// there were too many.
+    pub is_complete: bool,
+}
+
+/// The libraries that a file needs. `library_path` is the `LD_LIBRARY_PATH` of the environment.
+pub fn needed(path: &Path, linking: &Linking, library_path: &[PathBuf]) -> Needed {
+    let mut needed = Needed {
+        found: Vec::new(),
+        is_complete: true,
+    };
     let mut waiting = vec![(path.to_owned(), linking.clone())];
     while let Some((file, linking)) = waiting.pop() {
         for name in &linking.needed {
-            let Some(library) = resolve(name, &file, &linking, library_path) else {
-                continue;
-            };
-            if libraries.contains(&library) || libraries.len() >= MOST {
+            let library = resolve(name, &file, &linking, library_path);
+            if library.as_ref().is_some_and(|library| needed.found.contains(library)) {
                 continue;
             }
-            libraries.push(library.clone());
+            let Some(library) = library.filter(|_| needed.found.len() < MOST) else {
+                needed.is_complete = false;
+                continue;
+            };
+            needed.found.push(library.clone());
             if let Some(linking) = self::linking(&library) {
                 waiting.push((library, linking));
             }
         }
     }
-    libraries
-}
-
-/// True if a file needs a library that is in none of the directories that are searched here. The loader may find it by
-/// its cache.
-pub fn needs_unknown_library(file: &Path, linking: &Linking, library_path: &[PathBuf]) -> bool {
-    let mut needed = linking.needed.iter();
-    needed.any(|name| resolve(name, file, linking, library_path).is_none())
+    needed
 }
 
 /// The path of the library that `file` needs by this name: where the loader looks, but for its cache.
@@ -282,7 +289,7 @@ mod tests {
             "{linking:?}"
         );
         assert!(linking.calls.contains("malloc"), "{linking:?}");
-        let libraries = libraries(&this, &linking, &[]);
+        let libraries = needed(&this, &linking, &[]).found;
         assert!(libraries.iter().any(|path| is_libc(path)), "{libraries:?}");
     }
 

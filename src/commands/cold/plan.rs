@@ -73,7 +73,7 @@ pub fn scenarios(campaigns: &[Planned]) -> Vec<Loaded> {
 }
 
 /// The command of a sweep with nothing around it, and the scenario of its runs.
-pub fn single(command: &str, options: &cli::Tune) -> anyhow::Result<(Loaded, ServerChoice)> {
+pub fn single_command(command: &str, options: &cli::Tune) -> anyhow::Result<(Loaded, ServerChoice)> {
     let defaults = Cold::with_defaults(command)?;
     let project = &options.scenario_options;
     let options = Cold {

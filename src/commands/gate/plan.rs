@@ -53,7 +53,7 @@ impl GatePlan {
     /// The gate of the command line, or every mistake in it. Nothing was started yet.
     pub fn from_typed(options: &Gate, place: &Place) -> anyhow::Result<GatePlan> {
         let campaign = CampaignPlan::from_typed("gate", &options.processors, &options.measuring, options.voice)?;
-        let looks = looks(options)?;
+        let looks = schedule(options)?;
         let (servers, recorded_anchor) = typed_sides(options)?;
         let (mut scenarios, choices) = prepare::understand(&prepare::TypedCommand {
             scenarios: options.scenario.as_slice(),
@@ -119,7 +119,7 @@ fn typed_sides(options: &Gate) -> anyhow::Result<(Vec<String>, Option<Vec<Played
 
 /// The sides of the records that were named, and how they are judged.
 pub fn recorded_sides(options: &Gate) -> anyhow::Result<(Sides, JudgePlan)> {
-    let looks = looks(options)?;
+    let looks = schedule(options)?;
     let holding = &options.holding;
     let named = NamedSides {
         baseline: options.baseline.as_deref(),
@@ -197,7 +197,7 @@ fn labels(choices: &[ServerChoice], sides: usize) -> anyhow::Result<Vec<String>>
 }
 
 /// Every look there will be; a number of runs that was fixed beforehand has all of α.
-fn looks(options: &Gate) -> anyhow::Result<Schedule> {
+fn schedule(options: &Gate) -> anyhow::Result<Schedule> {
     let auto = &options.looks.0;
     match options.runs {
         Runs::Auto => Ok(auto.clone()),

@@ -216,7 +216,7 @@ type ScenarioAndServer = anyhow::Result<(Vec<Loaded>, Vec<ServerChoice>)>;
 fn understand_target(options: &Tune, new_out: Option<&Path>, mistakes: MistakeReport) -> ScenarioAndServer {
     if let Some(command) = &options.command {
         prepare::refuse_mistakes(mistakes)?;
-        let (scenario, choice) = cold::single(command, options)?;
+        let (scenario, choice) = cold::single_command(command, options)?;
         return Ok((vec![scenario], vec![choice]));
     }
     let typed = prepare::TypedCommand {

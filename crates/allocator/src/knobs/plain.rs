@@ -60,7 +60,7 @@ fn names(question: &Question<'_>, start: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for root in question.subject.preloaded.iter().chain([&question.inspected.file]) {
         let linking = elf::linking(root).unwrap_or_default();
-        for file in elf::libraries(root, &linking, &library_path).iter().chain([root]) {
+        for file in elf::needed(root, &linking, &library_path).found.iter().chain([root]) {
             names.extend(scan::names(file, start).unwrap_or_default());
         }
     }

@@ -28,7 +28,8 @@ mod tests {
     fn a_library_is_shipped_by_the_name_that_stays() {
         let libc = elf::linking(&std::env::current_exe().unwrap()).unwrap();
         let this = std::env::current_exe().unwrap();
-        let library = elf::libraries(&this, &libc, &[])
+        let library = elf::needed(&this, &libc, &[])
+            .found
             .into_iter()
             .find(|path| elf::is_libc(path));
         // A test program that no loader starts has none.

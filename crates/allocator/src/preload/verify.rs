@@ -185,7 +185,7 @@ fn check_files(question: &Question<'_>) -> Result<(), PreloadError> {
 fn needs_malloc_library(question: &Question<'_>) -> bool {
     let file = &question.plain.file;
     let linking = elf::linking(file).unwrap_or_default();
-    let needed = elf::libraries(file, &linking, &question.subject.library_path());
+    let needed = elf::needed(file, &linking, &question.subject.library_path()).found;
     needed
         .iter()
         .any(|path| !elf::is_libc(path) && elf::serves_malloc(path))
@@ -228,19 +228,17 @@ fn uses_malloc(question: &Question<'_>, library: &str) -> Result<bool, PreloadEr
     if allocates(&linking, is_rust) {
         return Ok(true);
     }
-    let library_path = question.subject.library_path();
-    let mut is_certain = !elf::needs_unknown_library(file, &linking, &library_path);
-    for needed in elf::libraries(file, &linking, &library_path) {
-        let linking = elf::linking(&needed).unwrap_or_default();
-        is_certain &= !elf::needs_unknown_library(&needed, &linking, &library_path);
-        if elf::is_libc(&needed) || elf::is_runtime(&needed) {
+    let needed = elf::needed(file, &linking, &question.subject.library_path());
+    for library in needed.found {
+        if elf::is_libc(&library) || elf::is_runtime(&library) {
             continue;
         }
-        if allocates(&linking, is_rust) && (!is_rust || contains_rust(&needed)) {
+        let linking = elf::linking(&library).unwrap_or_default();
+        if allocates(&linking, is_rust) && (!is_rust || contains_rust(&library)) {
             return Ok(true);
         }
     }
-    if !is_certain {
+    if !needed.is_complete {
         return Ok(false);
     }
     let why = if is_rust {

@@ -172,19 +172,19 @@ pub struct Calibrated<'n> {
     pub lens: Lens,
     pub decisive: usize,
     /// True if both sides are calibrated, by enough runs.
-    pub both: bool,
+    pub both_calibrated: bool,
 }
 
 impl<'n> Calibrated<'n> {
-    pub fn all(calibration: &'n Calibration, both: bool) -> impl Iterator<Item = Calibrated<'n>> {
+    pub fn all(calibration: &'n Calibration, both_calibrated: bool) -> impl Iterator<Item = Calibrated<'n>> {
         let decisive = calibration.noise.iter().filter(|noise| noise.primary).count();
         let lens = calibration.lens;
-        let both = both && calibration.runs >= LEAST_RUNS;
+        let both_calibrated = both_calibrated && calibration.runs >= LEAST_RUNS;
         calibration.noise.iter().map(move |noise| Calibrated {
             noise,
             lens,
             decisive,
-            both,
+            both_calibrated,
         })
     }
 
@@ -220,7 +220,11 @@ impl<'n> Calibrated<'n> {
     }
 
     fn noise_source(&self) -> Known {
-        if self.both { Known::Calibrated } else { Known::Seen }
+        if self.both_calibrated {
+            Known::Calibrated
+        } else {
+            Known::Seen
+        }
     }
 
     fn passes(&self, runs: usize, alpha: f64) -> bool {
@@ -279,18 +283,18 @@ mod tests {
         }
     }
 
-    fn calibrated(noise: &Noise, lens: Lens, both: bool) -> Calibrated<'_> {
+    fn calibrated(noise: &Noise, lens: Lens, both_calibrated: bool) -> Calibrated<'_> {
         Calibrated {
             noise,
             lens,
             decisive: 1,
-            both,
+            both_calibrated,
         }
     }
 
-    fn looks(noise: &[Noise], lens: Lens, both: bool) -> Option<usize> {
+    fn looks(noise: &[Noise], lens: Lens, both_calibrated: bool) -> Option<usize> {
         recommended_runs(
-            noise.iter().map(|noise| calibrated(noise, lens, both)),
+            noise.iter().map(|noise| calibrated(noise, lens, both_calibrated)),
             &Schedule::default(),
         )
     }

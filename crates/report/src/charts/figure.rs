@@ -74,24 +74,26 @@ impl Frame {
     }
 
     /// The position of a value of the horizontal axis.
-    pub fn across(&self, axis: &Axis, value: f64) -> f64 {
+    pub fn x_of(&self, axis: &Axis, value: f64) -> f64 {
         axis.between(value, self.left, self.right)
     }
 
-    fn up(&self, axis: &Axis, value: f64) -> f64 {
+    /// The position of a value of the vertical axis.
+    fn y_of(&self, axis: &Axis, value: f64) -> f64 {
         axis.between(value, self.bottom, self.top)
     }
 
     /// The position of a point in this row's series.
     fn position(&self, chart: &Chart, row: usize, (across, up): (f64, f64)) -> (f64, f64) {
         let down = match &chart.up {
-            Up::Axis(axis, _) => self.up(axis, up),
-            Up::Rows(height) => tenth(self.ground(*height, row) - up),
+            Up::Axis(axis, _) => self.y_of(axis, up),
+            Up::Rows(height) => tenth(self.baseline(*height, row) - up),
         };
-        (self.across(&chart.across, across), down)
+        (self.x_of(&chart.across, across), down)
     }
 
-    fn ground(&self, height: f64, row: usize) -> f64 {
+    /// Where this row has its zero.
+    fn baseline(&self, height: f64, row: usize) -> f64 {
         self.top + (height + self.above) * (row as f64 + 1.0) - 3.0
     }
 }
@@ -123,9 +125,9 @@ pub fn figure(chart: &Chart) -> Markup {
 pub fn plot(chart: &Chart, frame: &Frame) -> Markup {
     let mut names = names(chart, frame).into_iter();
     html! {
-        (ground(chart, frame))
-        @if let Up::Axis(axis, _) = &chart.up { (heights(frame, axis)) }
-        (scale(frame, &chart.across))
+        (draw_background(chart, frame))
+        @if let Up::Axis(axis, _) = &chart.up { (vertical_axis(frame, axis)) }
+        (horizontal_axis(frame, &chart.across))
         @for (row, series) in chart.series.iter().enumerate() {
             g class=(series.class) {
                 (label(chart, frame, row))
@@ -136,7 +138,7 @@ pub fn plot(chart: &Chart, frame: &Frame) -> Markup {
 }
 
 /// Phases and idle windows behind the series, and the names of the phases above.
-fn ground(chart: &Chart, frame: &Frame) -> Markup {
+fn draw_background(chart: &Chart, frame: &Frame) -> Markup {
     let Ground {
         phases,
         windows,
@@ -158,7 +160,7 @@ fn ground(chart: &Chart, frame: &Frame) -> Markup {
             }
         }
         @for (from, ..) in phases {
-            @let x = frame.across(&chart.across, *from);
+            @let x = frame.x_of(&chart.across, *from);
             @let is_above = names.upper.iter().any(|(left, _)| *left == x - frame.left);
             line.begin x1=(x) x2=(x) y1=(frame.top - if is_above { 34.0 } else { 18.0 }) y2=(frame.bottom) {}
         }
@@ -170,7 +172,7 @@ fn ground(chart: &Chart, frame: &Frame) -> Markup {
 
 /// A stretch of the horizontal axis, from top to bottom.
 fn stretch(class: &str, fill: Option<String>, chart: &Chart, frame: &Frame, (from, to): (f64, f64)) -> Markup {
-    let (left, right) = (frame.across(&chart.across, from), frame.across(&chart.across, to));
+    let (left, right) = (frame.x_of(&chart.across, from), frame.x_of(&chart.across, to));
     html! { rect class=(class) x=(left) y=(frame.top) width=(tenth(right - left)) height=(frame.bottom - frame.top) fill=[fill] {} }
 }
 
@@ -178,7 +180,7 @@ fn stretch(class: &str, fill: Option<String>, chart: &Chart, frame: &Frame, (fro
 pub fn phase_names(chart: &Chart, frame: &Frame) -> Names {
     let mut stretches: Vec<(f64, f64, String)> = Vec::new();
     for (from, to, name) in &chart.ground.phases {
-        let (left, right) = (frame.across(&chart.across, *from), frame.across(&chart.across, *to));
+        let (left, right) = (frame.x_of(&chart.across, *from), frame.x_of(&chart.across, *to));
         stretches.push((left - frame.left, right - frame.left, cut(&clean(name), LONGEST_PHASE)));
     }
     labels::names(&stretches, frame.right - frame.left)
@@ -189,11 +191,11 @@ fn key(class: &str) -> Markup {
 }
 
 /// The horizontal axis. Texts at its ends stay inside the picture.
-fn scale(frame: &Frame, axis: &Axis) -> Markup {
+fn horizontal_axis(frame: &Frame, axis: &Axis) -> Markup {
     html! {
         @if axis.grid != Grid::Lines { line.axis x1=(frame.left) x2=(frame.right) y1=(frame.bottom) y2=(frame.bottom) {} }
         @for (value, text) in &axis.ticks {
-            @let x = frame.across(axis, *value);
+            @let x = frame.x_of(axis, *value);
             @match axis.grid {
                 Grid::Ends => {},
                 Grid::Lines => line.grid x1=(x) x2=(x) y1=(frame.top) y2=(frame.bottom) {},
@@ -224,11 +226,11 @@ fn anchor(frame: &Frame, axis: &Axis, x: f64, text: &str) -> &'static str {
     }
 }
 
-fn heights(frame: &Frame, axis: &Axis) -> Markup {
+fn vertical_axis(frame: &Frame, axis: &Axis) -> Markup {
     html! {
         @if axis.grid == Grid::Ends { line.axis x1=(frame.left) x2=(frame.left) y1=(frame.top) y2=(frame.bottom) {} }
         @for (value, text) in &axis.ticks {
-            @let y = frame.up(axis, *value);
+            @let y = frame.y_of(axis, *value);
             @if axis.grid != Grid::Ends && y < frame.bottom { line.grid x1=(frame.left) x2=(frame.right) y1=(y) y2=(y) {} }
             text.tick.end x=(frame.left - 6.0) y=(tenth(y + 4.0)) { (text) }
         }
@@ -239,10 +241,10 @@ fn label(chart: &Chart, frame: &Frame, row: usize) -> Markup {
     let Up::Rows(height) = chart.up else {
         return html! {};
     };
-    let (ground, label) = (frame.ground(height, row), clean(&chart.series[row].label));
+    let (baseline, label) = (frame.baseline(height, row), clean(&chart.series[row].label));
     html! {
-        @if frame.above > 0.0 { text.name x=(frame.left) y=(tenth(ground - height + 4.0)) { (cut(&label, LONGEST)) } }
-        @else { text.label x=(frame.left - 8.0) y=(tenth(ground - height / 3.0 + 2.0)) { (label) } }
+        @if frame.above > 0.0 { text.name x=(frame.left) y=(tenth(baseline - height + 4.0)) { (cut(&label, LONGEST)) } }
+        @else { text.label x=(frame.left - 8.0) y=(tenth(baseline - height / 3.0 + 2.0)) { (label) } }
     }
 }
 
@@ -416,7 +418,7 @@ mod tests {
             bottom: 32.0,
             above: 0.0,
         };
-        let anchors = [0.0, 5.0, 10.0].map(|value| anchor(&frame, &axis, frame.across(&axis, value), "100 ms"));
+        let anchors = [0.0, 5.0, 10.0].map(|value| anchor(&frame, &axis, frame.x_of(&axis, value), "100 ms"));
         assert_eq!(anchors, ["tick", "tick mid", "tick end"]);
     }
 

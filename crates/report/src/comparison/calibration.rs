@@ -17,11 +17,11 @@ use stats::Schedule;
 /// Numbers of runs in the table.
 const RUNS: [(usize, &str); 4] = [(3, "3 runs"), (5, "5 runs"), (8, "8 runs"), (12, "12 runs")];
 
-/// The report of a calibration. `together` is all of this server's calibrations that count, by which gates decide; `next` is the
+/// The report of a calibration. `combined` is all of this server's calibrations that count, by which gates decide; `next` is the
 /// command after it.
 pub fn document(
     calibration: &Calibration,
-    together: &Calibration,
+    combined: &Calibration,
     looks: &Schedule,
     next: Option<NextCommand>,
 ) -> Document {
@@ -33,7 +33,7 @@ pub fn document(
         looks.runs().len()
     );
     let noise = Section::new("noise", "Noise", Weight::Answer)
-        .with_block(table(together, looks))
+        .with_block(table(combined, looks))
         .with_block(Sentence::answer("calibrate.legend", Tone::Quiet, legend));
     Document {
         title: format!(
@@ -42,22 +42,22 @@ pub fn document(
             calibration.server,
             calibration.lens,
             units::count_of(calibration.runs, "run"),
-            earlier(calibration, together)
+            earlier(calibration, combined)
         ),
         origin: String::new(),
         headline: None,
         verdict: vec![Sentence::answer(
             "calibrate.runs",
             Tone::Strong,
-            recommendation(together, looks),
+            recommendation(combined, looks),
         )],
         sections: [noise].into_iter().chain(next.map(|next| next.section())).collect(),
     }
 }
 
 /// The runs of earlier calibrations that count too.
-fn earlier(calibration: &Calibration, together: &Calibration) -> String {
-    match together.runs.saturating_sub(calibration.runs) {
+fn earlier(calibration: &Calibration, combined: &Calibration) -> String {
+    match combined.runs.saturating_sub(calibration.runs) {
         0 => String::new(),
         earlier => format!(" and {} of earlier calibrations", units::count(earlier)),
     }
@@ -122,17 +122,17 @@ fn passes() -> String {
 
 /// The number of runs that a gate needs. Where both servers have calibrations of enough runs, their known noise lets it decide
 /// earlier.
-fn recommendation(together: &Calibration, looks: &Schedule) -> String {
-    let lens = together.lens;
-    let uncalibrated_runs = recommended_runs(Calibrated::all(together, false), looks);
-    let Some(runs) = recommended_runs(Calibrated::all(together, true), looks) else {
-        return many_runs(together, looks);
+fn recommendation(combined: &Calibration, looks: &Schedule) -> String {
+    let lens = combined.lens;
+    let uncalibrated_runs = recommended_runs(Calibrated::all(combined, false), looks);
+    let Some(runs) = recommended_runs(Calibrated::all(combined, true), looks) else {
+        return many_runs(combined, looks);
     };
     let runs_text = units::count_of(runs as u64, "run");
-    if together.runs < LEAST_RUNS || uncalibrated_runs == Some(runs) {
+    if combined.runs < LEAST_RUNS || uncalibrated_runs == Some(runs) {
         return format!("a gate needs {runs_text} of each server, {lens}: {}", passes());
     }
-    if let Some(profile) = &together.profile {
+    if let Some(profile) = &combined.profile {
         return format!(
             "a gate between versions of `{profile}` needs {runs_text} of each, {lens}: {}",
             passes()
@@ -149,9 +149,9 @@ fn recommendation(together: &Calibration, looks: &Schedule) -> String {
 }
 
 /// The recommendation if `--runs auto` makes too few runs.
-fn many_runs(together: &Calibration, looks: &Schedule) -> String {
-    let lens = together.lens;
-    match runs_needed_by_all(Calibrated::all(together, true), looks.alpha()) {
+fn many_runs(combined: &Calibration, looks: &Schedule) -> String {
+    let lens = combined.lens;
+    match runs_needed_by_all(Calibrated::all(combined, true), looks.alpha()) {
         Some(runs) => format!(
             "use --runs {runs}, {lens}: with this noise `--runs auto` makes too few runs for an unchanged server to pass{}",
             match lens {
@@ -159,7 +159,7 @@ fn many_runs(together: &Calibration, looks: &Schedule) -> String {
                 Lens::Purged => "",
             }
         ),
-        None if Calibrated::all(together, true).any(|figure| figure.noise.primary) => {
+        None if Calibrated::all(combined, true).any(|figure| figure.noise.primary) => {
             format!(
                 "no recommendation, {lens}: with this noise no reasonable number of runs lets an unchanged server pass"
             )
@@ -168,11 +168,11 @@ fn many_runs(together: &Calibration, looks: &Schedule) -> String {
     }
 }
 
-/// The smallest growth that these numbers of runs show at the one-sided level `alpha`, for figures that decide; `both`
+/// The smallest growth that these numbers of runs show at the one-sided level `alpha`, for figures that decide; `both_calibrated`
 /// is whether the other sides are calibrated too.
-pub fn smallest_growths(calibration: &Calibration, runs: &[usize], alpha: f64, both: bool) -> String {
+pub fn smallest_growths(calibration: &Calibration, runs: &[usize], alpha: f64, both_calibrated: bool) -> String {
     let mut figures: Vec<String> = Vec::new();
-    for figure in Calibrated::all(calibration, both).filter(|figure| figure.noise.primary) {
+    for figure in Calibrated::all(calibration, both_calibrated).filter(|figure| figure.noise.primary) {
         let mut growths: Vec<String> = Vec::new();
         for runs in runs {
             let growth = match figure.detectable_difference(*runs, alpha) {
@@ -191,7 +191,7 @@ pub fn smallest_growths(calibration: &Calibration, runs: &[usize], alpha: f64, b
     if figures.is_empty() {
         return "no figure that decides was calibrated".to_owned();
     }
-    let early = if both && calibration.runs >= LEAST_RUNS {
+    let early = if both_calibrated && calibration.runs >= LEAST_RUNS {
         String::new()
     } else {
         format!(

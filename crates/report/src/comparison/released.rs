@@ -102,11 +102,13 @@ impl Amount {
         }
         let mut descending = sizes.clone();
         descending.sort_by(|a, b| b.total_cmp(a));
-        let texts: Vec<String> = descending.iter().map(|size| units::mib(size.round() as u64)).collect();
-        match texts.as_slice() {
-            [most, .., least] if texts.len() > FEW => format!("{least} to {most} MiB"),
-            few => format!("{} MiB", list(few)),
+        if let [most, .., least] = descending.as_slice()
+            && descending.len() > FEW
+        {
+            return size_range(*least, *most);
         }
+        let texts: Vec<String> = descending.iter().map(|size| units::mib(size.round() as u64)).collect();
+        format!("{} MiB", list(&texts))
     }
 
     fn largest(&self) -> f64 {

@@ -5,7 +5,7 @@ use analysis::gate::{Against, Judgement, Party, Role};
 use base::units;
 use stats::Answer;
 
-use super::document::important;
+use super::document::headline_sentences;
 use super::findings::{About, Finding, findings};
 use super::words::name;
 
@@ -14,7 +14,7 @@ use super::words::name;
 /// An inconclusive rule is skipped, or failed if `strict`, as the exit code. Advice fails nothing.
 pub fn suites(judgement: &Judgement, strict: bool) -> Vec<Suite> {
     let mut cases: Vec<Case> = judgement.parties.iter().map(|party| runs(judgement, party)).collect();
-    cases.extend(headlines_case(String::new(), &important(judgement)));
+    cases.extend(headlines_case(String::new(), &headline_sentences(judgement)));
     cases.extend(judgement.against.iter().map(|against| work(judgement, against)));
     if judgement.is_refused() {
         cases.extend(unjudged_rules(judgement));

@@ -92,7 +92,7 @@ fn note(text: String) -> Sentence {
 /// Deciding findings first, then failed advice, and notes on what the gate could not judge.
 fn verdict(judgement: &Judgement, conclusions: &[Finding]) -> Vec<Sentence> {
     let mut sentences = Vec::new();
-    for text in important(judgement) {
+    for text in headline_sentences(judgement) {
         sentences.push(Sentence::answer("gate.headline", Tone::Bad, text).marked("important"));
     }
     let (headline_reasons, _) = reasons(judgement, conclusions);
@@ -133,12 +133,12 @@ fn deciding_sentence(finding: &Finding, headline_reasons: &[String]) -> Sentence
 }
 
 /// Sentences above all rules: headlines of the sides, and peaks far above the other side's.
-pub(super) fn important(judgement: &Judgement) -> Vec<String> {
-    let mut important = judgement.headlines.clone();
+pub(super) fn headline_sentences(judgement: &Judgement) -> Vec<String> {
+    let mut sentences = judgement.headlines.clone();
     for peaks in judgement.peaks.iter().filter(|peaks| peaks.is_far_above) {
-        important.push(peak_headline(peaks));
+        sentences.push(peak_headline(peaks));
     }
-    important
+    sentences
 }
 
 /// A peak far above the other side's, whichever figure decides.
@@ -158,15 +158,15 @@ fn peak_headline(peaks: &Peaks) -> String {
 fn peak_advice(peaks: &Peaks) -> String {
     format!(
         "peak (advises): the candidate has {} resident, the {} {}; {} runs",
-        spread(peaks.candidate),
+        range_text(peaks.candidate),
         peaks.against.name(),
-        spread(peaks.other),
+        range_text(peaks.other),
         peaks.lens
     )
 }
 
 /// `160.2–163.0 MiB`.
-fn spread(range: Range) -> String {
+fn range_text(range: Range) -> String {
     span(&units::bytes(range.least), &units::bytes(range.most))
 }
 
