@@ -28,7 +28,7 @@ pub use language_check::suits;
 pub use package::{PackageError, install, sha256_now as package_sha256};
 pub use preload::mistakes;
 pub use preload_variants::{Twice, distinct, spread};
-pub use purge::{PurgeError, asks_for, collecting, needs_traffic, purged};
+pub use purge::{PurgeError, collecting, is_lens_option, needs_traffic, purged};
 pub use shim::Library;
 pub use spec::ServerSpec;
 pub use store::{Entry, Store};

@@ -196,7 +196,7 @@ pub struct Output {
     /// Format to print
     #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_RECORDS), default_value = "terminal")]
     pub format: Format,
-    /// Where else it goes.
+    /// Files that get a copy.
     #[command(flatten)]
     pub exports: Exports,
     /// Also write every sample to a CSV file; `-` is standard output
@@ -222,7 +222,7 @@ pub struct Exports {
     pub export_html: Option<PathBuf>,
 }
 
-/// The amount of messages while runs go on.
+/// The extent of the report, and of messages while runs go on.
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Voice {

@@ -23,12 +23,12 @@ const DIRECTORY: &str = "lsp-soak";
 struct Server<'c> {
     name: &'c str,
     profile: &'c Profile,
-    /// Where it is, if it is here.
+    /// Its path; `None` if it is not installed.
     program: Option<PathBuf>,
 }
 
 impl Server<'_> {
-    /// True if it knows no names, so that the starter has next to nothing to ask it.
+    /// True if its profile says that it finds no definitions, so that a starter has next to nothing to ask it.
     fn is_linter(&self) -> bool {
         self.profile.unsupported.contains_key("textDocument/definition")
     }
@@ -60,7 +60,9 @@ pub fn run(options: &cli::Init) -> anyhow::Result<u8> {
         ),
         (out.join("schemas/servers.json"), schema::text(Kind::Servers).to_owned()),
     ];
-    if let Some((existing, _)) = files.iter().find(|(path, _)| path.exists() && !options.force) {
+    if !options.force
+        && let Some((existing, _)) = files.iter().find(|(path, _)| path.exists())
+    {
         bail!(
             "`{}` is there already, and nothing is overwritten: edit it, or replace it with --force",
             existing.display()
@@ -122,7 +124,7 @@ fn has_server(catalogue: &Catalogue, language: &str) -> bool {
         .any(|(_, profile)| profile.languages.iter().any(|own| own == language))
 }
 
-/// The servers for a language: those that know names before linters, and of these the ones that are here first.
+/// The servers for a language. Linters come last; within each group installed servers come first.
 fn servers<'c>(catalogue: &'c Catalogue, language: &str) -> Vec<Server<'c>> {
     let which = which(None);
     let of_language = catalogue

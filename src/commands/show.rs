@@ -319,7 +319,7 @@ impl Output {
 /// Warns on stderr if the format has no place for a record's problems.
 fn warn(played: &Played) {
     let Played { record: name, summary } = played;
-    if let Some(why) = summary::held_up(&summary.header) {
+    if let Some(why) = summary::why_unmeasured(&summary.header) {
         super::say(&format!("note: `{name}`: {why}"));
     }
     for finding in findings::findings(summary) {

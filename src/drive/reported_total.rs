@@ -14,8 +14,8 @@ pub fn total(of: Total, answer: &str) -> Option<u64> {
         Total::Number => serde_json::from_str(answer).ok(),
         Total::Tree => serde_json::from_str::<Tree>(answer).ok().map(|tree| tree.total),
         Total::HeapAlloc => serde_json::from_str::<Heap>(answer).ok().map(|heap| heap.alloc),
-        Total::Salsa => lines(answer, salsa),
-        Total::Queries => lines(answer, query),
+        Total::Salsa => sum_of_lines(answer, salsa_total),
+        Total::Queries => sum_of_lines(answer, query_size),
     }
 }
 
@@ -33,13 +33,13 @@ struct Heap {
 }
 
 /// Sums the values found in the lines of a text; `None` if no line has one.
-fn lines(answer: &str, find: fn(&str) -> Option<u64>) -> Option<u64> {
+fn sum_of_lines(answer: &str, find: fn(&str) -> Option<u64>) -> Option<u64> {
     let text: String = serde_json::from_str(answer).ok()?;
     text.lines().filter_map(find).reduce(u64::saturating_add)
 }
 
-/// `TOTAL MEMORY USAGE: 28.05MB`.
-fn salsa(line: &str) -> Option<u64> {
+/// Bytes of a line of salsa's report: `TOTAL MEMORY USAGE: 28.05MB`.
+fn salsa_total(line: &str) -> Option<u64> {
     let number = line
         .trim()
         .strip_prefix("TOTAL MEMORY USAGE:")?
@@ -48,8 +48,8 @@ fn salsa(line: &str) -> Option<u64> {
     bytes(number, MEGABYTE)
 }
 
-/// `    20mb ParseQuery`, in whole units of 1,024. Excludes memory that remains after all queries were freed.
-fn query(line: &str) -> Option<u64> {
+/// Bytes of a query's line, `    20mb ParseQuery`, in whole units of 1,024. Excludes memory that remains after all queries were freed.
+fn query_size(line: &str) -> Option<u64> {
     let (size, name) = line.trim().split_once(' ')?;
     if name.trim() == "Remaining" {
         return None;

@@ -35,11 +35,11 @@ impl Add for Amount {
 impl Mul<u64> for Amount {
     type Output = Amount;
 
-    fn mul(self, times: u64) -> Amount {
+    fn mul(self, count: u64) -> Amount {
         Amount {
-            requests: self.requests.saturating_mul(times),
-            notifications: self.notifications.saturating_mul(times),
-            least: repeated(self.least, times),
+            requests: self.requests.saturating_mul(count),
+            notifications: self.notifications.saturating_mul(count),
+            least: times(self.least, count),
         }
     }
 }
@@ -105,23 +105,23 @@ pub fn outline(scenario: &Scenario, files: u64) -> Outline {
         .iter()
         .position(Phase::starts_server)
         .map_or(0, |index| index + 1);
-    let (first, rest) = phases.split_at(once);
-    let first: Amount = first.iter().map(|phase| phase.total).sum();
-    let rest: Amount = rest.iter().map(|phase| phase.total).sum();
-    let repeated = walk.rounds(rest, scenario.repeat, |walk| {
+    let (phases_once, phases_again) = phases.split_at(once);
+    let played_once: Amount = phases_once.iter().map(|phase| phase.total).sum();
+    let first_round: Amount = phases_again.iter().map(|phase| phase.total).sum();
+    let all_rounds = walk.rounds(first_round, scenario.repeat, |walk| {
         let phases = scenario.phases[once..].iter();
         phases.map(|phase| walk.phase(scenario, phase).total).sum()
     });
     Outline {
-        total: first + repeated,
+        total: played_once + all_rounds,
         phases,
         once,
         repeat: scenario.repeat,
     }
 }
 
-fn repeated(time: Duration, times: u64) -> Duration {
-    let nanos = time.as_nanos().saturating_mul(u128::from(times));
+fn times(time: Duration, count: u64) -> Duration {
+    let nanos = time.as_nanos().saturating_mul(u128::from(count));
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
@@ -137,14 +137,14 @@ impl Walk {
             .iter()
             .map(|step| StepOutline {
                 name: step.name(),
-                detail: detail(step),
+                detail: idle_detail(step),
                 amount: self.step(step),
             })
             .collect();
         let settle = scenario.settle(phase).quiet.0;
-        let one = steps.iter().map(|step| step.amount).sum::<Amount>() + waits(settle);
+        let one = steps.iter().map(|step| step.amount).sum::<Amount>() + wait_amount(settle);
         let total = self.rounds(one, phase.repeat, |walk| {
-            phase.steps.iter().map(|step| walk.step(step)).sum::<Amount>() + waits(settle)
+            phase.steps.iter().map(|step| walk.step(step)).sum::<Amount>() + wait_amount(settle)
         });
         PhaseOutline {
             name: phase.name.clone(),
@@ -160,25 +160,25 @@ impl Walk {
     /// A round that begins with more documents open never ends with fewer, so the count moves one way until it stays;
     /// from then on all rounds are alike.
     fn rounds(&mut self, first: Amount, repeat: Option<Repeat>, again: impl Fn(&mut Walk) -> Amount) -> Amount {
-        let mut left = match repeat {
-            None => 0,
+        if let Some(Repeat::For(time)) = repeat {
+            return Amount {
+                least: first.least.max(time.0),
+                ..first
+            };
+        }
+        let mut rounds_left = match repeat {
             Some(Repeat::Times(times)) => times.saturating_sub(1),
-            Some(Repeat::For(time)) => {
-                return Amount {
-                    least: first.least.max(time.0),
-                    ..first
-                };
-            }
+            _ => 0,
         };
         let mut total = first;
-        while left > 0 {
+        while rounds_left > 0 {
             let open = self.open;
             let round = again(self);
             if self.open == open {
-                return total + round * left;
+                return total + round * rounds_left;
             }
             total = total + round;
-            left -= 1;
+            rounds_left -= 1;
         }
         total
     }
@@ -208,36 +208,37 @@ impl Walk {
             Step::Close(options) => {
                 let closed = self.documents(options.files);
                 self.open -= closed;
-                notifies(closed, options.cadence)
+                notification_amount(closed, options.cadence)
             }
-            Step::Save(options) => notifies(self.documents(options.files), options.cadence),
+            Step::Save(options) => notification_amount(self.documents(options.files), options.cadence),
             Step::Touch(options) => {
                 let files = options.files.times().min(self.files);
                 let messages = if options.batch { 1 } else { files };
                 Amount {
                     notifications: messages,
-                    ..waits(repeated(options.cadence.0, files))
+                    ..wait_amount(times(options.cadence.0, files))
                 }
             }
             Step::Edit(options) => {
                 let edits = self.documents(options.files) * options.per_file.times();
-                // Each is undone.
-                notifies(edits, options.cadence) + notifies(edits, Span::from_millis(0))
+                // The edits are undone one by one, without waiting.
+                notification_amount(edits, options.cadence) + notification_amount(edits, Span::from_millis(0))
             }
             Step::Type(options) => {
                 let texts = self.documents(options.files) * options.per_file.times();
-                typed(texts, options.text.as_deref(), options.keystrokes, options.cadence)
+                typing_amount(texts, options.text.as_deref(), options.keystrokes, options.cadence)
             }
-            Step::Idle(options) => idles(options),
-            Step::Pause(options) => waits(options.time.0),
+            Step::Idle(options) => idle_amount(options),
+            Step::Pause(options) => wait_amount(options.time.0),
             Step::Notification(options) => {
-                let open = |files| self.documents(files);
-                let places = step::sent(options.params.as_ref(), options.files, options.per_file, &open);
-                notifies(places * options.times.times(), options.cadence)
+                let places = step::sent(options.params.as_ref(), options.files, options.per_file, &|files| {
+                    self.documents(files)
+                });
+                notification_amount(places * options.times.times(), options.cadence)
             }
             Step::TypeAndComplete(options) => {
                 let texts = self.documents(options.files) * options.per_file.times();
-                let typed = typed(texts, options.text.as_deref(), options.keystrokes, options.cadence);
+                let typed = typing_amount(texts, options.text.as_deref(), options.keystrokes, options.cadence);
                 let requests = options.requests(&|files| self.documents(files));
                 Amount { requests, ..typed }
             }
@@ -255,12 +256,12 @@ impl Walk {
             Pick::Next => wanted.min(self.files - self.open.min(self.files)),
         };
         self.open += opened;
-        notifies(opened, options.cadence)
+        notification_amount(opened, options.cadence)
     }
 }
 
-/// The mode of an idle step, and its longest time.
-fn detail(step: &Step) -> String {
+/// The mode of an idle step, and the limit of one that waits until memory settles. Empty for other steps.
+fn idle_detail(step: &Step) -> String {
     let Step::Idle(options) = step else {
         return String::new();
     };
@@ -275,14 +276,15 @@ fn detail(step: &Step) -> String {
     }
 }
 
-fn waits(least: Duration) -> Amount {
+fn wait_amount(least: Duration) -> Amount {
     Amount {
         least,
         ..Amount::default()
     }
 }
 
-fn idles(options: &Idle) -> Amount {
+/// One that waits until memory settles takes at least [`Idle::STEADY`].
+fn idle_amount(options: &Idle) -> Amount {
     let time = match options.end() {
         IdleEnd::After(time) => time.0,
         IdleEnd::Settled { at_most } => at_most.unwrap_or(Idle::STEADY).min(Idle::STEADY).0,
@@ -291,22 +293,22 @@ fn idles(options: &Idle) -> Amount {
     let ticks = every.map_or(0, |every| time.as_nanos() / every);
     Amount {
         notifications: u64::try_from(ticks).unwrap_or(u64::MAX),
-        ..waits(time)
+        ..wait_amount(time)
     }
 }
 
-fn notifies(notifications: u64, cadence: Span) -> Amount {
+fn notification_amount(notifications: u64, cadence: Span) -> Amount {
     Amount {
         notifications,
-        ..waits(repeated(cadence.0, notifications))
+        ..wait_amount(times(cadence.0, notifications))
     }
 }
 
 /// Texts that are typed key by key and undone in one stroke.
-fn typed(texts: u64, text: Option<&str>, keystrokes: Option<Count>, cadence: Span) -> Amount {
+fn typing_amount(texts: u64, text: Option<&str>, keystrokes: Option<Count>, cadence: Span) -> Amount {
     let length = text.map_or(SHORT_LINE, |text| text.chars().count() as u64);
     let keys = keystrokes.map_or(length, |most| length.min(u64::from(most.get())));
-    notifies(texts * keys, cadence) + notifies(texts, Span::from_millis(0))
+    notification_amount(texts * keys, cadence) + notification_amount(texts, Span::from_millis(0))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use super::tools::tools;
 use super::{Env, preload};
 use crate::config::Allocator;
-use crate::resolve::{Program, ServerChoice, asks_for};
+use crate::resolve::{Program, ServerChoice, is_lens_option};
 use allocator::knobs::{self, Checked, KnobError};
 use allocator::preload::VARIABLE;
 use allocator::preload::{PreloadError, Unlistable, compose};
@@ -417,7 +417,7 @@ pub fn lens(choice: &ServerChoice, checked: &Checked) -> LensFacts {
     let own: Vec<Option<bool>> = checked
         .knobs
         .iter()
-        .filter(|knob| lens.env.contains_key(&knob.variable) && asks_for(knob))
+        .filter(|knob| lens.env.contains_key(&knob.variable) && is_lens_option(knob))
         .map(|knob| knob.taken)
         .collect();
     LensFacts {

@@ -281,8 +281,9 @@ fn used(choice: &ServerChoice) -> Option<Used> {
     })
 }
 
-/// True if the lens asks for this: a variable of its own, or of the options in one that it added to the last.
-pub fn asks_for(knob: &KnobFacts) -> bool {
+/// True if the lens sets this, in a variable that it sets or adds to: all of it, but of jemalloc's options only those that the
+/// lens adds.
+pub fn is_lens_option(knob: &KnobFacts) -> bool {
     let mut added = JEMALLOC.split(',').filter_map(|pair| pair.split_once(':'));
     match &knob.option {
         Some(option) if knob.variable.ends_with("MALLOC_CONF") => added.any(|(name, _)| name == option),
@@ -513,7 +514,7 @@ mod tests {
                 option: option.map(str::to_owned),
                 ..KnobFacts::default()
             };
-            assert_eq!(asks_for(&knob), is_of_lens, "{variable}");
+            assert_eq!(is_lens_option(&knob), is_of_lens, "{variable}");
         }
     }
 

@@ -113,7 +113,7 @@ pub(super) fn check_label(label: &str) -> Result<(), ChoiceError> {
 /// A variable's name, its value, and what follows.
 type Variable<'t> = (&'t str, &'t str, &'t str);
 
-/// `K=V rest` or `K="V with spaces" rest`.
+/// The variable that a text begins with: `K=V rest` or `K="V with spaces" rest`.
 fn variable(text: &str) -> Result<Option<Variable<'_>>, ChoiceError> {
     let Some((name, rest)) = text.split_once('=') else {
         return Ok(None);
@@ -123,7 +123,7 @@ fn variable(text: &str) -> Result<Option<Variable<'_>>, ChoiceError> {
     if !is_name {
         return Ok(None);
     }
-    if let Some(quote) = rest.chars().next().filter(|c| ['"', '\''].contains(c)) {
+    if let Some(quote @ ('"' | '\'')) = rest.chars().next() {
         return match rest[1..].split_once(quote) {
             Some((value, after)) => Ok(Some((name, value, after))),
             None => Err(ChoiceError::OpenQuote {

@@ -1,4 +1,4 @@
-//! The programs that held the tree's memory at checkpoints, and which allocator each has: looked at when the server is gone.
+//! The programs that held the tree's memory at checkpoints, and which allocator each has.
 
 use crate::drive::{Job, MemoryHolder};
 use base::Cancel;
@@ -16,8 +16,8 @@ pub struct Holders {
 }
 
 impl Holders {
-    /// Remembers the process with the most memory now.
-    pub fn look(&self, pids: impl IntoIterator<Item = u32>) {
+    /// Remembers the program whose processes have the most memory now, with the largest of them and the libraries that it maps.
+    pub fn note_leader(&self, pids: impl IntoIterator<Item = u32>) {
         let tree = proctree::holders(pids);
         let Some(leader) = proctree::leader(&tree) else { return };
         let maps = std::fs::read_to_string(format!("/proc/{}/maps", leader.pid)).unwrap_or_default();
@@ -26,7 +26,7 @@ impl Holders {
     }
 
     /// The program whose processes have the most memory now; `own` is the server's, which was inspected before the run.
-    pub async fn now(&self, pids: Vec<u32>, own: &Path) -> Option<MemoryHolder> {
+    pub async fn current(&self, pids: Vec<u32>, own: &Path) -> Option<MemoryHolder> {
         let tree = proctree::holders(pids);
         let leader = proctree::leader(&tree)?;
         let (pid, program) = (leader.pid, leader.program.clone());
@@ -41,6 +41,7 @@ impl Holders {
         })
     }
 
+    /// The allocator of a program, looked at once; `None` if it is only guessed.
     async fn family(&self, pid: u32, program: &Path) -> Option<AllocatorFamily> {
         let known = self
             .families
@@ -55,18 +56,18 @@ impl Holders {
         let (path, libraries) = (program.to_owned(), proctree::mapped_files(&maps));
         let inspected =
             tokio::task::spawn_blocking(move || allocator::of_process(&path, &libraries, &Cancel::default()).facts);
-        let family = inspected
-            .await
-            .ok()
-            .filter(|facts| facts.confidence > Some(Confidence::Guess))
-            .map(|facts| facts.family);
+        let family = match inspected.await {
+            Ok(facts) if facts.confidence > Some(Confidence::Guess) => Some(facts.family),
+            _ => None,
+        };
         let mut families = self.families.lock().unwrap_or_else(PoisonError::into_inner);
         families.insert(program.to_owned(), family);
         family
     }
 
-    /// The allocator of each. Of the program that was inspected before the run only what a module brought into it.
-    pub fn identify(&self, job: &Job, server: &ServerFacts, cancel: &Cancel) -> Vec<Holder> {
+    /// Takes what was seen, with the allocator of each program. The server's own was inspected before the run: for it only an
+    /// allocator that a module brought is named.
+    pub fn take_identified(&self, job: &Job, server: &ServerFacts, cancel: &Cancel) -> Vec<Holder> {
         let known = std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner));
         let holders = known.into_iter().map(|(program, (pid, libraries))| {
             let (allocator, unread) = if program == job.native {
@@ -94,12 +95,13 @@ impl Holders {
     }
 }
 
-/// The allocator that a native module brought into the interpreter of a script: before the run nothing tells which
-/// modules it will load.
+/// The allocator that a native module brought into the interpreter of a script: which modules it loads is known only
+/// afterwards.
 fn allocator_of_module(job: &Job, program: &Path, libraries: &[PathBuf], cancel: &Cancel) -> Option<AllocatorFacts> {
-    proctree::host::named_interpreter(&job.launch.program)?;
-    // Of a preload more is known: it was asked for, and gives an account of its own.
-    if !job.choice.libraries.is_empty() {
+    let is_script = proctree::host::named_interpreter(&job.launch.program).is_some();
+    // A preload gives an account of its own.
+    let has_preload = !job.choice.libraries.is_empty();
+    if !is_script || has_preload {
         return None;
     }
     let facts = allocator::of_process(program, libraries, cancel).facts;
@@ -134,10 +136,10 @@ mod tests {
         let holders = Holders::default();
         let pid = std::process::id();
         let program = std::fs::read_link("/proc/self/exe").expect("it is running");
-        let own = holders.now(vec![pid], &program).await.expect("it is readable");
+        let own = holders.current(vec![pid], &program).await.expect("it is readable");
         assert!(own.is_own && own.family.is_none() && !own.words.is_empty(), "{own:?}");
         let other = holders
-            .now(vec![pid], Path::new("/bin/other"))
+            .current(vec![pid], Path::new("/bin/other"))
             .await
             .expect("it is readable");
         assert!(!other.is_own && other.program == program, "{other:?}");

@@ -140,7 +140,7 @@ impl Live {
 
     /// Writes down which programs held the memory, and their allocators.
     pub fn tell_holders(&self, job: &Job, server: &ServerFacts, cancel: &Cancel) {
-        let found = self.0.holders.identify(job, server, cancel).into_iter();
+        let found = self.0.holders.take_identified(job, server, cancel).into_iter();
         found.for_each(|holder| self.write(Event::Holder(holder)));
     }
 
@@ -259,7 +259,7 @@ impl Stage for Live {
     }
 
     async fn holder(&self, own: &Path) -> Option<MemoryHolder> {
-        self.0.holders.now(self.pids(), own).await
+        self.0.holders.current(self.pids(), own).await
     }
 
     async fn release_memory(&self, patience: Duration) -> ReleaseResult {
@@ -302,7 +302,7 @@ impl Stage for Live {
         self.ask(|sampler| sampler.checkpoint(make)).await;
         // Of a traced run no memory is used.
         if self.0.trace.is_none() {
-            self.0.holders.look(self.pids());
+            self.0.holders.note_leader(self.pids());
         }
         self.0.progress.show_settled(&phase);
     }

@@ -10,9 +10,18 @@ use super::line::Call;
 pub(super) struct Tally {
     /// Wall clock at the journal's zero, in nanoseconds.
     zero: u64,
-    /// Start of each phase with its calls, in order. The first entry is before all phases.
-    phases: Vec<(Nanos, Option<PhaseRef>, BTreeMap<CallKind, CallCount>)>,
+    /// In order. The first is the time before all phases.
+    phases: Vec<PhaseCalls>,
+    /// Lines that could not be read, which the reader counts.
     pub garbled: u64,
+}
+
+#[derive(Debug, Default)]
+struct PhaseCalls {
+    began: Nanos,
+    /// `None` outside of phases.
+    phase: Option<PhaseRef>,
+    calls: BTreeMap<CallKind, CallCount>,
 }
 
 impl Tally {
@@ -20,20 +29,24 @@ impl Tally {
     pub fn new(zero: u64) -> Tally {
         Tally {
             zero,
-            phases: vec![(0, None, BTreeMap::new())],
+            phases: vec![PhaseCalls::default()],
             garbled: 0,
         }
     }
 
-    /// Starts a phase at `at`, for calls from then on.
-    pub fn begin(&mut self, at: Nanos, phase: Option<PhaseRef>) {
-        self.phases.push((at, phase, BTreeMap::new()));
+    /// Starts a phase; `None` for the time between phases.
+    pub fn begin(&mut self, began: Nanos, phase: Option<PhaseRef>) {
+        self.phases.push(PhaseCalls {
+            began,
+            phase,
+            calls: BTreeMap::new(),
+        });
     }
 
     pub fn add(&mut self, call: &Call) {
         let at = call.wall.saturating_sub(self.zero);
-        let place = self.phases.iter().rposition(|(began, ..)| *began <= at).unwrap_or(0);
-        let count = self.phases[place].2.entry(call.kind).or_default();
+        let index = self.phases.iter().rposition(|phase| phase.began <= at).unwrap_or(0);
+        let count = self.phases[index].calls.entry(call.kind).or_default();
         *count = count.added_to(CallCount {
             calls: u64::from(call.bytes.is_some()),
             bytes: call.bytes.unwrap_or(0),
@@ -43,16 +56,16 @@ impl Tally {
 
     /// The counts in the order of time.
     pub fn counts(&self) -> Vec<SystemCalls> {
-        let counted = self
-            .phases
-            .iter()
-            .filter(|(_, phase, calls)| phase.is_some() || !calls.is_empty());
-        counted
-            .map(|(_, phase, calls)| SystemCalls {
-                phase: phase.clone(),
-                calls: calls.clone(),
-            })
-            .collect()
+        let mut counts = Vec::new();
+        for PhaseCalls { phase, calls, .. } in &self.phases {
+            if phase.is_some() || !calls.is_empty() {
+                counts.push(SystemCalls {
+                    phase: phase.clone(),
+                    calls: calls.clone(),
+                });
+            }
+        }
+        counts
     }
 }
 

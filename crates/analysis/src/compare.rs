@@ -74,17 +74,18 @@ pub struct Comparison {
     /// What about the machines makes figures less sure.
     #[serde(skip)]
     pub strains: Vec<StrainedRuns>,
-    /// Whether a counted run played any phase more than once; the last round is used.
+    /// True if a counted run played any phase more than once; the last round is used.
     #[serde(skip)]
     pub repeats: bool,
-    /// Whether the page cache was emptied before each run of a command, the first counted run's; `None` for servers.
+    /// True if the page cache was emptied before the first counted run of a command; `None` for servers.
     #[serde(skip)]
     pub page_cache_dropped: Option<bool>,
-    /// Whether what runs showed decided how many there are: an interval of 95 % is then not exactly that.
+    /// True if the results of runs decided their number: an interval of 95 % is then not exactly that.
     #[serde(skip)]
     pub looked: bool,
 }
 
+/// One server of a comparison.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Side {
@@ -114,7 +115,7 @@ pub struct Side {
     pub headlines: Vec<String>,
     /// What its runs were to have and was not seen in them, in sentences.
     pub doubts: Vec<String>,
-    /// Whether it grows with what the scenario repeats.
+    /// Its growth with what the scenario repeats.
     pub growth: Vec<Grown>,
     /// Memory released in each window.
     #[serde(skip)]
@@ -177,7 +178,7 @@ pub struct Ratio {
     pub high: f64,
     /// Two-sided p of Welch's test on logs.
     pub p: f64,
-    /// Runs of the baseline and of the server that it is of: those of machines that have two of both.
+    /// Runs of the baseline and of the server, counting only machines with at least two of each.
     #[serde(skip)]
     pub runs: (usize, usize),
     /// The ratio on each machine. Over several, `ratio` is their geometric mean.
@@ -190,18 +191,17 @@ impl Ratio {
         self.low > 1.0 || self.high < 1.0
     }
 
-    /// True if the runs rule out a large difference: at least three of each, and an interval within a half of 1. With
-    /// fewer runs or a wider interval it is open if the two differ.
+    /// True if at least three runs of each side put the ratio between 1 / 1.5 and 1.5.
     pub fn excludes_large(&self) -> bool {
         const RUNS: usize = 3;
-        const MOST: f64 = 1.5;
-        let is_narrow = self.low >= 1.0 / MOST && self.high <= MOST;
+        const LARGEST_FACTOR: f64 = 1.5;
+        let is_narrow = self.low >= 1.0 / LARGEST_FACTOR && self.high <= LARGEST_FACTOR;
         self.runs.0 >= RUNS && self.runs.1 >= RUNS && is_narrow
     }
 }
 
 impl Side {
-    /// True if both sides were purged in the same way, or neither was.
+    /// True if the runs of both sides purged at most one allocator between them; a side as shipped purged none.
     pub fn is_purged_as(&self, baseline: &Side) -> bool {
         are_purged_alike(&self.purged, &baseline.purged)
     }
@@ -228,14 +228,13 @@ impl Comparison {
 
     /// Private memory at the result, or at the last checkpoint that any run reached before it.
     pub fn result_row(&self) -> Option<&Row> {
-        let private_rows: Vec<&Row> = self
-            .rows
-            .iter()
-            .filter(|row| row.measure.figure == Figure::Private)
-            .collect();
-        let at_result = private_rows
-            .iter()
-            .rfind(|row| Some(&row.measure.place) == self.result.as_ref());
-        at_result.or(private_rows.last()).copied()
+        let result = match &self.result {
+            Some(MeasuredPart::Phase { number, .. }) => *number,
+            _ => u32::MAX,
+        };
+        self.rows.iter().rfind(|row| match row.measure.place {
+            MeasuredPart::Phase { number, .. } => row.measure.figure == Figure::Private && number <= result,
+            _ => false,
+        })
     }
 }

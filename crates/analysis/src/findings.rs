@@ -17,7 +17,7 @@ mod starter;
 use serde::Serialize;
 
 use crate::findings::advice::{advice, memory_wait_share};
-use crate::summary::{CommonestError, Summary, WarningSummary, held_up, last_words};
+use crate::summary::{CommonestError, Summary, WarningSummary, last_words, why_unmeasured};
 use base::units;
 use record::{Close, HugePages, ReadyOutcome, ReadyRule, WarningKind};
 
@@ -109,7 +109,7 @@ fn finding(severity: Severity, text: impl Into<String>) -> Finding {
 fn recorded(summary: &Summary, list: &mut Vec<Finding>) {
     messages(summary, list);
     // This advice is about figures that a held-up run does not have.
-    if held_up(&summary.header).is_none() {
+    if why_unmeasured(&summary.header).is_none() {
         let advice = advice(&summary.header.host, memory_wait_share(summary));
         list.extend(advice.into_iter().map(|text| finding(Severity::Warning, text)));
         if let Some(jobs) = summary.header.plan.jobs {

@@ -51,7 +51,7 @@ pub use jemalloc_settings::is_denied;
 pub use latency::quantile;
 pub use lost_processes::LostProcess;
 pub use preload_share::Partly;
-pub use unmeasured::{held_up, without_invalid_counters, without_invalid_figures};
+pub use unmeasured::{why_unmeasured, without_invalid_counters, without_invalid_figures};
 pub use unpurged::{PurgeFailure, UnpurgedCheckpoint, UnpurgedProcess};
 pub use unset_settings::Unset;
 

@@ -20,7 +20,7 @@ pub struct Shutdown {
     /// Reply to the `shutdown` request; `None` when none was sent, and in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<ShutdownReply>,
-    /// Whether the server was still running when `exit` was sent; `None` when `exit` was not planned, and in older
+    /// True if `exit` was sent; false if the server had ended before; `None` when `exit` was not planned, and in older
     /// records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_sent: Option<bool>,

@@ -1,11 +1,11 @@
 //! jemalloc's report on stderr: `confirm_conf:true` at its start, `stats_print:true` at its end.
 //!
-//! jemalloc calls its variable `MALLOC_CONF` in this report, whatever its prefix. So each variable gets the same
-//! options in another order, and the repeated value identifies the variable.
+//! jemalloc calls its variable `MALLOC_CONF` in this report, whatever its prefix. So each variable gets a text of its own,
+//! and the repeated text identifies the variable.
 
 use std::collections::BTreeMap;
 
-/// The variables that builds read, and the options that each gets. The order of the options identifies the variable.
+/// The variables that builds read, and the options that each gets. The text identifies the variable.
 pub const QUESTIONS: [(&str, &str); 3] = [
     ("_RJEM_MALLOC_CONF", "confirm_conf:true,stats_print:true"),
     ("MALLOC_CONF", "stats_print:true,confirm_conf:true"),
@@ -21,7 +21,7 @@ pub struct Output {
     pub variable: Option<String>,
     /// `5.3.0-1-ge13ca993…`.
     pub version: Option<String>,
-    /// Options set before the environment's, joined as in a variable.
+    /// Options that the program was built with or sets itself, joined as in a variable.
     pub baked: Option<String>,
     /// Every `opt.*` of the statistics, without `opt.`.
     pub options: BTreeMap<String, String>,
@@ -31,16 +31,17 @@ pub struct Output {
     pub complaints: Vec<String>,
 }
 
-/// Reads every jemalloc's output, in the order of their start. Of two in one process, the later one prints its
-/// statistics first.
+/// Reads every jemalloc's output, in the order of the first line of each. Statistics belong to the last output that
+/// confirmed its settings and has none yet: of two in one process, the later one prints its statistics first. If there is
+/// none, they are an output of their own.
 pub fn read(stderr: &str) -> Vec<Output> {
     let mut all: Vec<Output> = Vec::new();
-    let mut open: Vec<usize> = Vec::new();
-    let mut ending = None;
+    let mut without_statistics: Vec<usize> = Vec::new();
+    let mut printing = None;
     for line in stderr.lines() {
         if let Some(line) = line.strip_prefix("<jemalloc>: ") {
             if line.starts_with("malloc_conf #1 ") || all.is_empty() {
-                open.push(all.len());
+                without_statistics.push(all.len());
                 all.push(Output::default());
             }
             if let Some(output) = all.last_mut() {
@@ -48,13 +49,13 @@ pub fn read(stderr: &str) -> Vec<Output> {
             }
         } else if line.starts_with("___ Begin jemalloc statistics") {
             // Versions before 5.3 confirm nothing: these statistics are all they print.
-            ending = open.pop().or(Some(all.len()));
-            if ending == Some(all.len()) {
+            printing = without_statistics.pop().or(Some(all.len()));
+            if printing == Some(all.len()) {
                 all.push(Output::default());
             }
         } else if line.starts_with("--- End jemalloc statistics") {
-            ending = None;
-        } else if let Some(output) = ending.and_then(|place| all.get_mut(place)) {
+            printing = None;
+        } else if let Some(output) = printing.and_then(|place| all.get_mut(place)) {
             output.read_statistics(line);
         }
     }
@@ -64,21 +65,23 @@ pub fn read(stderr: &str) -> Vec<Output> {
 impl Output {
     /// Reads a line that `confirm_conf` printed, without `<jemalloc>: `.
     fn read_confirmation(&mut self, line: &str) {
+        /// The number of the source that is the environment.
+        const ENVIRONMENT: &str = "4";
         if let Some(source) = line.strip_prefix("malloc_conf #") {
             let (number, value) = (&source[..1], quoted(source));
-            let ours = QUESTIONS.iter().find(|(_, question)| value.ends_with(question));
-            let own = match ours {
-                Some((variable, question)) if number == "4" => {
+            let asked = QUESTIONS.iter().find(|(_, question)| value.ends_with(question));
+            let programs_options = match asked {
+                Some((variable, question)) if number == ENVIRONMENT => {
                     self.variable = Some((*variable).to_owned());
                     // Some programs put their own options before those of the environment.
                     value[..value.len() - question.len()].trim_end_matches(',')
                 }
-                _ if number == "4" => "",
+                _ if number == ENVIRONMENT => "",
                 _ => value,
             };
-            if !own.is_empty() {
+            if !programs_options.is_empty() {
                 let before = self.baked.take().map(|before| format!("{before},"));
-                self.baked = Some(format!("{}{own}", before.unwrap_or_default()));
+                self.baked = Some(format!("{}{programs_options}", before.unwrap_or_default()));
             }
         } else if let Some((option, value)) = line
             .strip_prefix("-- Set conf value: ")

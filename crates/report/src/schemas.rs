@@ -1,4 +1,4 @@
-//! The schemas of reports that are checked in match the types.
+//! Makes the schemas of reports, and tests that those which are checked in match the types.
 
 use std::path::Path;
 use std::{env, fs};

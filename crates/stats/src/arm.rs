@@ -17,7 +17,7 @@ pub struct Arm {
 /// A reason why values form no arm. Data with this error never pass a gate.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Unusable {
-    /// One run has no spread, and none has nothing.
+    /// A spread needs two runs.
     #[error("{have} of at least 2 runs")]
     TooFew { have: usize },
     /// A run without the value.
@@ -43,7 +43,7 @@ pub enum Unusable {
 }
 
 impl Unusable {
-    /// True if it stays so however many runs are added: each look has the runs of the one before.
+    /// True if more runs cannot repair it, since the faulty run stays in.
     pub fn is_final(self) -> bool {
         match self {
             Unusable::Missing { .. } | Unusable::NotFinite { .. } | Unusable::NotPositive { .. } => true,
@@ -52,7 +52,7 @@ impl Unusable {
     }
 }
 
-/// A figure of one run, and where that was made.
+/// A figure of one run, and its machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Seen {
@@ -118,7 +118,7 @@ impl Arm {
 
     /// The coefficient of variation that the spread of the logs amounts to, `√(exp(s²) − 1)`, as for a
     /// log-normal distribution (Limpert, Stahel and Abbt, *Log-normal Distributions across the Sciences*,
-    /// BioScience 51, 2001). What [`power`](super::power) and [`detectable`](super::detectable) take.
+    /// BioScience 51, 2001). [`power`](super::power) and [`detectable`](super::detectable) take it.
     pub fn variation(&self) -> f64 {
         self.sd_log().powi(2).exp_m1().sqrt()
     }
@@ -150,8 +150,8 @@ impl Arm {
         self.sd_log().max(self.log_floor(floor))
     }
 
-    /// The standard error of the mean of the logs, by that spread.
-    pub(super) fn error(&self, floor: NoiseFloor) -> f64 {
+    /// The standard error of the mean of the logs, from [`Arm::spread`].
+    pub(super) fn standard_error(&self, floor: NoiseFloor) -> f64 {
         self.spread(floor) / (self.len() as f64).sqrt()
     }
 }
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_data_is_no_arm() {
+    fn values_that_are_missing_or_not_positive_make_no_arm() {
         assert_eq!(Arm::new(&[]), Err(Unusable::TooFew { have: 0 }));
         assert_eq!(Arm::new(&[7.0]), Err(Unusable::TooFew { have: 1 }));
         assert_eq!(Arm::new(&[7.0, f64::NAN]), Err(Unusable::NotFinite { run: 1 }));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_values_have_no_spread_of_their_own_and_the_floor_s_instead() {
+    fn equal_values_have_the_spread_of_the_floor() {
         let arm = Arm::new(&[3e8; 5]).unwrap();
         assert_eq!(arm.sd_log(), 0.0);
         assert_eq!(arm.spread(NoiseFloor::MEMORY), 0.001);

@@ -164,7 +164,7 @@ fn judge_machine(budget: &Budget, values: &[Option<f64>], alpha: f64, machines: 
 fn bounds(arm: &Arm, noise: NoiseFloor) -> Bounds {
     let part = SidePart {
         weight: 1.0,
-        error: arm.error(noise),
+        error: arm.standard_error(noise),
         parted: Parted::new(arm),
         other_distance: 0.0,
     };

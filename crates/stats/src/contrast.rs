@@ -55,7 +55,7 @@ impl Contrast {
     pub fn one_sample(arm: &Arm, value: f64, floor: NoiseFloor) -> Contrast {
         Contrast {
             difference: arm.mean_log() - value.ln(),
-            error: arm.error(floor),
+            error: arm.standard_error(floor),
             freedom: (arm.len() - 1) as f64,
         }
     }

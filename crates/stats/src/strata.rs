@@ -131,13 +131,13 @@ impl<M> Strata<M> {
             let [baseline, candidate] = [&part.baseline, &part.candidate].map(Parted::new);
             sides.push(SidePart {
                 weight: -weight,
-                error: part.baseline.error(floor),
+                error: part.baseline.standard_error(floor),
                 parted: baseline,
                 other_distance: candidate.distance(),
             });
             sides.push(SidePart {
                 weight,
-                error: part.candidate.error(floor),
+                error: part.candidate.standard_error(floor),
                 parted: candidate,
                 other_distance: baseline.distance(),
             });

@@ -14,14 +14,14 @@ use base::random::Random;
 
 use super::{Arm, Endpoint, Known, Seen};
 
-/// The first of every `many` cases; all cases where LSP_SOAK_NIGHTLY is set, as `STAGES=nightly .ci/run` does.
+/// Every `n`-th case, beginning with the first; all cases where LSP_SOAK_NIGHTLY is set, as `STAGES=nightly .ci/run` does.
 #[expect(
     clippy::disallowed_methods,
     reason = "it decides how many cases are simulated, and none of a result"
 )]
-fn one_of<T>(many: usize, cases: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+fn every_nth<T>(n: usize, cases: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
     let nightly = std::env::var_os("LSP_SOAK_NIGHTLY").is_some();
-    cases.into_iter().step_by(if nightly { 1 } else { many })
+    cases.into_iter().step_by(if nightly { 1 } else { n })
 }
 
 /// Nearly normal, with mean 0 and deviation 1: twelve uniform numbers have a variance of 1 together.

@@ -21,7 +21,7 @@ use base::exit::Exit;
 use stats::Schedule;
 
 use super::records::{Named, NamedSides, recorded};
-use super::sides::{NO_FIRST_BASELINE, common, driven, lens_of, require_one_allocator, require_settings};
+use super::sides::{NO_FIRST_BASELINE, common, lens_of, require_one_allocator, require_settings, server_texts};
 use super::{anchor, rules};
 
 /// How sides are judged.
@@ -114,7 +114,7 @@ fn typed_sides(options: &Gate) -> anyhow::Result<(Vec<String>, Option<Vec<Played
         (Role::Candidate, options.candidate.as_deref()),
         (Role::Anchor, if recorded_anchor.is_none() { anchor } else { None }),
     ];
-    Ok((driven(&sides, options.extra.preload.first()), recorded_anchor))
+    Ok((server_texts(&sides, options.extra.preload.first()), recorded_anchor))
 }
 
 /// The sides of the records that were named, and how they are judged.

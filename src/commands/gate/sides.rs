@@ -4,17 +4,18 @@ use std::collections::BTreeSet;
 
 use anyhow::bail;
 
-use crate::resolve::asks_for;
+use crate::resolve::is_lens_option;
 use analysis::compare::{Played, doubts, is_counted, unconfirmed_settings};
 use analysis::findings::setting;
 use analysis::gate::{Role, Sides};
 use analysis::summary::is_denied;
 use base::lens::Lens;
-use record::Preload;
+use record::{KnobFacts, Preload, ServerFacts};
 use report::comparison;
 
-/// The driven servers, each named by its role unless it has a label. A common preload changes no name.
-pub fn driven(sides: &[(Role, Option<&str>)], preload: Option<&Preload>) -> Vec<String> {
+/// The text of each side's server, labelled with its role if it has no label. `preload` goes into the text, so that it does
+/// not become part of a label.
+pub fn server_texts(sides: &[(Role, Option<&str>)], preload: Option<&Preload>) -> Vec<String> {
     sides
         .iter()
         .filter_map(|(role, text)| Some(labelled(*role, (*text)?, preload)))
@@ -23,7 +24,7 @@ pub fn driven(sides: &[(Role, Option<&str>)], preload: Option<&Preload>) -> Vec<
 
 fn labelled(role: Role, text: &str, preload: Option<&Preload>) -> String {
     let spec: Result<crate::resolve::ServerSpec, _> = text.parse();
-    // Its mistakes are reported with all others.
+    // The text is parsed again where all mistakes are reported.
     let Ok(mut spec) = spec else {
         return text.to_owned();
     };
@@ -32,11 +33,11 @@ fn labelled(role: Role, text: &str, preload: Option<&Preload>) -> String {
     format!("{label}: {}", spec.unlabelled())
 }
 
-/// The mistake of an anchor without a baseline.
+/// The error for `--anchor` without `--baseline`.
 pub const NO_FIRST_BASELINE: &str =
     "--anchor names a second baseline, and there is no first one: name the first one with --baseline";
 
-/// The runs of each side by the labels of the servers that were driven: those of [`driven`], in its order.
+/// The runs of each side. `labels` has one for each server that was driven: baseline unless `is_alone`, candidate, anchor.
 pub fn split(is_alone: bool, runs: &[Played], labels: &[String], anchor: Option<Vec<Played>>) -> Sides {
     let mut sides = labels.iter().map(|label| labelled_runs(runs, label));
     let baseline = if is_alone {
@@ -62,13 +63,13 @@ pub fn labelled_runs(runs: &[Played], label: &str) -> Vec<Played> {
 pub fn require_one_allocator<'r>(lenses: impl Iterator<Item = (Lens, Option<&'r str>)>) -> anyhow::Result<()> {
     let purged = lenses.filter(|(lens, _)| *lens == Lens::Purged);
     let allocators: BTreeSet<&str> = purged.filter_map(|(_, allocator)| allocator).collect();
-    match allocators.len() {
-        0 | 1 => Ok(()),
-        _ => bail!(
+    if allocators.len() > 1 {
+        bail!(
             "the purged lens compares versions of one server, and these use {}: compare them as shipped",
             allocators.into_iter().collect::<Vec<&str>>().join(" and ")
-        ),
+        );
     }
+    Ok(())
 }
 
 /// The lens of a run, and the allocator that it is for.
@@ -111,14 +112,12 @@ fn has_lens(runs: &[Played], lens: Lens) -> bool {
 /// nothing.
 pub fn require_settings(sides: &Sides) -> anyhow::Result<()> {
     let mut messages: Vec<String> = Vec::new();
-    for run in sides.runs() {
-        let label = format!("`{}`", run.summary.header.server.label);
+    for (_, side) in sides.parties() {
         // One run of each side is enough.
-        if messages.iter().any(|message| message.starts_with(&label)) {
-            continue;
-        }
-        if let Some(setting) = first_lacking_setting(run) {
-            messages.push(format!("{label} in `{}`: {setting}", run.record));
+        let lacking = side.iter().find_map(|run| Some((run, first_lacking_setting(run)?)));
+        if let Some((run, setting)) = lacking {
+            let label = &run.summary.header.server.label;
+            messages.push(format!("`{label}` in `{}`: {setting}", run.record));
         }
     }
     if messages.is_empty() {
@@ -131,20 +130,23 @@ pub fn require_settings(sides: &Sides) -> anyhow::Result<()> {
     )
 }
 
-/// A setting or library that a run lacked; those of its lens do not count.
+/// A setting or library that a run lacked. Settings that its lens added do not count; its libraries do.
 fn first_lacking_setting(run: &Played) -> Option<String> {
     let server = &run.summary.header.server;
-    let is_of_lens = |variable: &String| server.lens.env.contains_key(variable);
     for unset in &run.summary.allocator.unset {
-        if unset.library || !is_of_lens(&unset.variable) {
+        if unset.library || !server.lens.env.contains_key(&unset.variable) {
             return Some(unset.to_string());
         }
     }
     server
         .knobs
         .iter()
-        .find(|knob| is_denied(knob) && !(is_of_lens(&knob.variable) && asks_for(knob)))
+        .find(|knob| is_denied(knob) && !is_added_by_lens(server, knob))
         .map(setting)
+}
+
+fn is_added_by_lens(server: &ServerFacts, knob: &KnobFacts) -> bool {
+    server.lens.env.contains_key(&knob.variable) && is_lens_option(knob)
 }
 
 /// Settings, libraries and purges that some run should have had and lacked, as notes to the verdict.
@@ -162,7 +164,7 @@ pub fn unseen_settings(sides: &Sides) -> Vec<String> {
         for text in doubts(&counting) {
             own.push(comparison::doubt(label, &text));
         }
-        // Sides may have one label.
+        // Two sides may share a label.
         own.retain(|note| !notes.contains(note));
         notes.extend(own);
     }

@@ -9,8 +9,8 @@ use super::WorkspaceError;
 
 const EXTENSION: &str = "lock";
 
-/// Age below which a lock file is not cleaned up: another run may have created it and be about to lock it. A lock held
-/// for cleaning would send that run, and its server, to another path.
+/// Age below which a lock file is not cleaned up: another run may have created it and be about to lock it. While
+/// the cleaner holds the lock, that run, and its server, would choose another path.
 const YOUNG: Duration = Duration::from_secs(60);
 
 /// A held lock. If lsp-soak is killed, the system releases it and the file remains until a later run removes it.
@@ -31,18 +31,12 @@ impl Lock {
         loop {
             let file = File::options().create(true).truncate(false).write(true).open(&path);
             let file = file.map_err(|error| WorkspaceError::io("create", &path, error))?;
-            let lock = match file.try_lock() {
-                Ok(()) => Some(Lock {
-                    file,
-                    path: path.clone(),
-                }),
-                Err(TryLockError::WouldBlock) if is_at(&file, &path) => None,
-                Err(TryLockError::WouldBlock) => continue,
+            match file.try_lock() {
+                Ok(()) if is_at(&file, &path) => return Ok(Some(Lock { file, path })),
+                Err(TryLockError::WouldBlock) if is_at(&file, &path) => return Ok(None),
+                // The previous holder removed the file after it was opened here: it excludes nobody.
+                Ok(()) | Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(error)) => return Err(WorkspaceError::io("lock", &path, error)),
-            };
-            // The previous holder may have removed the file after it was opened here: then it excludes nobody.
-            if lock.as_ref().is_none_or(|lock| is_at(&lock.file, &path)) {
-                return Ok(lock);
             }
         }
     }
@@ -62,7 +56,7 @@ pub fn holder(path: &Path) -> Option<u32> {
 impl Drop for Lock {
     /// Removes the file while it is still locked: a process that opened it before sees that its path is gone.
     fn drop(&mut self) {
-        // Windows reserves the name of a removed file until it is closed.
+        // Not on Windows, where the name of a removed file stays reserved until it is closed.
         if cfg!(unix) && is_at(&self.file, &self.path) {
             let _ = fs::remove_file(&self.path);
         }

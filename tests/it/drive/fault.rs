@@ -17,13 +17,13 @@ use lsp::Gauge;
 #[cfg(target_os = "linux")]
 use proctree::process::ServerProcess;
 
-const PATIENCE: Duration = Duration::from_millis(600);
+const FAULT_DEADLINE: Duration = Duration::from_millis(600);
 
-/// Long enough to detect a fault several times.
+/// About four fault deadlines.
 const WATCHED: Duration = Duration::from_millis(2500);
 
 async fn watch(client: &Client, stage: &Fake) -> Option<Stop> {
-    timeout(WATCHED, fault::watch(client, || None, stage, PATIENCE))
+    timeout(WATCHED, fault::watch(client, || None, stage, FAULT_DEADLINE))
         .await
         .ok()
 }
@@ -33,7 +33,7 @@ async fn an_idle_server_that_owes_an_answer_is_wedged() {
     let (client, _incoming, _peer) = usual();
     let asking = client.clone();
     let request = tokio::spawn(async move { asking.request("x/slow", (), ask()).await });
-    match fault::watch(&client, || None, &Fake::idle(), PATIENCE).await {
+    match fault::watch(&client, || None, &Fake::idle(), FAULT_DEADLINE).await {
         Stop::Ended(Ending::Wedged { method, unsent, .. }) => assert_eq!((method.as_str(), unsent), ("x/slow", 0)),
         other => panic!("{other:?}"),
     }
@@ -45,7 +45,7 @@ async fn a_hang_is_not_told_before_the_deadline() {
     let (client, _incoming, _peer) = usual();
     let asking = client.clone();
     let request = tokio::spawn(async move { asking.request("x/slow", (), ask()).await });
-    let deadline = WATCHED + PATIENCE;
+    let deadline = WATCHED + FAULT_DEADLINE;
     let idle = Fake::idle();
     let watching = fault::watch(&client, || None, &idle, deadline);
     assert!(timeout(WATCHED, watching).await.is_err());
@@ -65,7 +65,7 @@ async fn a_busy_server_that_owes_an_answer_is_slow_and_not_wedged() {
 async fn a_server_that_does_not_read_is_wedged_and_the_unread_bytes_are_told() {
     let (client, _incoming, _peer) = connect(1024, Answers::default(), Limits::default());
     client.notify("x/large", json!({ "text": "x".repeat(100_000) }));
-    match fault::watch(&client, || None, &Fake::idle(), PATIENCE).await {
+    match fault::watch(&client, || None, &Fake::idle(), FAULT_DEADLINE).await {
         Stop::Ended(Ending::Wedged { method, unsent, .. }) => {
             assert_eq!(method, "");
             assert!(unsent > 90_000, "{unsent}");
@@ -90,7 +90,7 @@ async fn what_lies_unread_in_a_pipe_was_not_taken_however_much_is_written_meanwh
     };
     let stage = Fake::idle();
     let stop = tokio::select! {
-        stop = fault::watch(&client, || None, &stage, PATIENCE) => stop,
+        stop = fault::watch(&client, || None, &stage, FAULT_DEADLINE) => stop,
         () = typing => unreachable!(),
     };
     match stop {
@@ -135,7 +135,7 @@ async fn a_server_that_owes_nothing_may_be_silent() {
 async fn a_server_that_is_gone_is_gone_and_not_wedged() {
     let (client, _incoming, _peer) = usual();
     assert!(matches!(
-        fault::watch(&client, || Some(Stop::Gone), &Fake::idle(), PATIENCE).await,
+        fault::watch(&client, || Some(Stop::Gone), &Fake::idle(), FAULT_DEADLINE).await,
         Stop::Gone
     ));
 }

@@ -46,11 +46,11 @@ fn unify_private(runs: Vec<&mut Played>) -> Option<Difference> {
     let (exact, sampled): (Vec<&mut Played>, Vec<&mut Played>) = runs
         .into_iter()
         .partition(|run| run.summary.memory.private_metric == PrivateMetric::Exact);
-    if exact.is_empty() {
+    if exact.is_empty() || sampled.is_empty() {
         return None;
     }
-    let first = sampled.first()?.record.clone();
-    let number = units::count_of(sampled.len() as u64, "run");
+    let first_sampled = sampled[0].record.clone();
+    let sampled_runs = units::count_of(sampled.len() as u64, "run");
     for run in sampled {
         run.summary_mut().memory.private_metric = PrivateMetric::Exact;
         for phase in &mut run.summary_mut().phases {
@@ -61,7 +61,7 @@ fn unify_private(runs: Vec<&mut Played>) -> Option<Difference> {
         what: "private memory".into(),
         values: vec![
             "exact".to_owned(),
-            format!("not exact at every checkpoint of {number} (`{first}`), where it is left out"),
+            format!("not exact at every checkpoint of {sampled_runs} (`{first_sampled}`), where it is left out"),
         ],
         weight: Weight::Noted,
     })

@@ -153,7 +153,7 @@ impl Pass {
             Event::Peak(mark) => self.peak(at, &mark),
             Event::StepStarted(start) => self.step_started(at, &start),
             Event::WindowBegan(start) => self.window_began(at, &start),
-            Event::ReleaseBegan(phase) => self.release_began(at, &phase),
+            Event::ReleaseBegan(phase) => self.checkpoint_release_began(at, &phase),
             Event::StepEnded(end) => self.step_ended(at, &end),
             Event::Request(request) => self.request(at, &request),
             Event::ServerRequest { method, refused } => self.server_request(method, refused),

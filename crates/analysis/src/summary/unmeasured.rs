@@ -11,7 +11,7 @@ use super::curves::Curves;
 use super::histogram::Histogram;
 
 /// The reason why a run has no memory and no latency figures, for people; `None` if it has them.
-pub fn held_up(header: &Header) -> Option<String> {
+pub fn why_unmeasured(header: &Header) -> Option<String> {
     let tracer = header.plan.traced.as_ref()?;
     let version = tracer.version.as_deref().unwrap_or(units::UNKNOWN);
     Some(format!(
@@ -23,7 +23,7 @@ pub fn held_up(header: &Header) -> Option<String> {
 /// The summary without invalid figures: a traced run has no memory, CPU time or latencies. Work, page faults and
 /// system calls stay.
 pub fn without_invalid_figures(summary: &Summary) -> Cow<'_, Summary> {
-    match held_up(&summary.header) {
+    match why_unmeasured(&summary.header) {
         None => Cow::Borrowed(summary),
         Some(_) => Cow::Owned(remove_measurements(summary.clone())),
     }
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn a_run_that_nobody_held_up_keeps_everything() {
         let summary = crate::golden::read("completed");
-        assert_eq!(held_up(&summary.header), None);
+        assert_eq!(why_unmeasured(&summary.header), None);
         assert!(matches!(without_invalid_figures(&summary), Cow::Borrowed(_)));
     }
 

@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn a_zombie_still_says_to_the_nanosecond_what_it_used() {
         let mut child = ended();
-        // For a process with one thread, the first number is its total.
+        // `schedstat` begins with the thread's CPU nanoseconds, and the process has one thread.
         let own = std::fs::read_to_string(format!("/proc/{}/schedstat", child.id())).unwrap();
         let own: u64 = own.split(' ').next().unwrap().parse().unwrap();
         let read = cpu(child.id()).unwrap();
@@ -77,7 +77,7 @@ mod tests {
         (cpu(std::process::id()).unwrap(), nanos(own))
     }
 
-    /// Only for a new thread, whose clock is below a second.
+    /// Reads only `tv_nsec`, so the thread's clock must be below a second.
     fn burn_ten_milliseconds() {
         let begin = thread_nanos();
         while thread_nanos() - begin < 10_000_000 {}

@@ -161,7 +161,7 @@ fn verdict(target: &Target, is_named: bool) -> Vec<Sentence> {
         .collect();
     sentences.extend(cold::verdict(comparison));
     sentences.extend(answers("compare.growth", growth));
-    if let Some(kept) = one_server::kept(comparison) {
+    if let Some(kept) = one_server::memory_of_only_server(comparison) {
         // Of what repeats, growth is the answer.
         sentences.push(if is_growth_known {
             Sentence::evidence("compare.kept", kept)

@@ -7,7 +7,7 @@ use super::{figures, words};
 
 /// Private memory of the only server at the result, and its peak, with their intervals and runs; `None` of several servers,
 /// and where neither is known.
-pub fn kept(comparison: &Comparison) -> Option<String> {
+pub fn memory_of_only_server(comparison: &Comparison) -> Option<String> {
     let [side] = comparison.sides.as_slice() else {
         return None;
     };

@@ -31,7 +31,7 @@ fn conclusions_on_target(target: &Target) -> Vec<Sentence> {
     if let Some((baseline, others)) = comparison.sides.split_first() {
         sentences.extend(others.iter().flat_map(|side| notes::work(side, &baseline.label)));
     }
-    let conclusion = match words::no_run_counts(comparison).or_else(|| one_server::kept(comparison)) {
+    let conclusion = match words::no_run_counts(comparison).or_else(|| one_server::memory_of_only_server(comparison)) {
         Some(text) => text,
         None => {
             let others = 1..comparison.sides.len();

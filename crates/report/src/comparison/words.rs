@@ -23,11 +23,11 @@ pub fn conclusions(comparison: &Comparison) -> Vec<String> {
 /// concluded. `None` for the baseline itself.
 pub fn verdict(comparison: &Comparison, place: usize) -> Option<String> {
     let (baseline, side) = (comparison.sides.first()?, comparison.sides.get(place)?);
-    if !side.is_purged_as(baseline) {
-        return Some(purged_differently(side, baseline));
-    }
     if place == 0 {
         return None;
+    }
+    if !side.is_purged_as(baseline) {
+        return Some(purged_differently(side, baseline));
     }
     if let Some(sentence) = denied_setting(side).or_else(|| denied_setting(baseline)) {
         return Some(sentence);

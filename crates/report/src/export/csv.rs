@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use analysis::summary::{counters_at_rest, held_up, without_invalid_counters};
+use analysis::summary::{counters_at_rest, why_unmeasured, without_invalid_counters};
 use base::text::clean;
 use record::{Counters, Entry, Event, Header, Nanos, PhaseRef, Process, Rollup, Sample};
 
@@ -56,7 +56,7 @@ pub struct Samples {
     record: String,
     server: String,
     /// True if a tracer held up the server, so that its memory does not count.
-    held_up: bool,
+    is_unmeasured: bool,
     processes: HashMap<u32, Process>,
     phase: Option<PhaseRef>,
 }
@@ -74,7 +74,7 @@ impl Samples {
         Samples {
             record: record.into(),
             server: header.server.label.clone(),
-            held_up: held_up(header).is_some(),
+            is_unmeasured: why_unmeasured(header).is_some(),
             processes: HashMap::new(),
             phase: None,
         }
@@ -128,7 +128,7 @@ impl Samples {
     }
 
     fn write_row(&self, at: Nanos, row: &Row<'_>, out: &mut impl Write) -> io::Result<()> {
-        let (counters, rollup) = if self.held_up {
+        let (counters, rollup) = if self.is_unmeasured {
             (without_invalid_counters(row.counters), None)
         } else {
             (row.counters, row.rollup)

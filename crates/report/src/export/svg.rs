@@ -22,7 +22,7 @@ use crate::run::growth_sentences;
 use crate::verdict::{findings, headline, relabelled_runs, side_by_side};
 use analysis::compare::{Comparison, Played, Scenarios, Target};
 use analysis::gate::{Judgement, Sides};
-use analysis::summary::{Summary, held_up, without_invalid_figures};
+use analysis::summary::{Summary, why_unmeasured, without_invalid_figures};
 use base::text::{clean, clean_lines, wrap};
 
 /// Width of the picture; a unit is a pixel at full size.
@@ -38,7 +38,7 @@ const STYLE: &str = include_str!("svg/timeline.css");
 /// The timeline of one run. `record` is its name.
 pub fn run(summary: &Summary, record: &str) -> String {
     let header = &summary.header;
-    let sentences = match held_up(header) {
+    let sentences = match why_unmeasured(header) {
         Some(why) => vec![why],
         None => {
             let grows = growth_sentences(summary).into_iter().map(|sentence| sentence.text);
@@ -94,7 +94,7 @@ fn panels<'p>(scenarios: &'p Scenarios, runs: &'p [Played]) -> Vec<Panel<'p>> {
     panels
 }
 
-/// Sentences on growth, or else the first sentence about each server, or on the memory that a single server retains.
+/// Sentences on growth; without any, how each server differs from the baseline, or the memory of the only server.
 fn conclusions(comparison: &Comparison) -> Vec<String> {
     let grown = growth::verdict(comparison);
     if !grown.is_empty() {
@@ -102,7 +102,10 @@ fn conclusions(comparison: &Comparison) -> Vec<String> {
     }
     let others = 1..comparison.sides.len();
     let sentences = others.filter_map(|place| words::verdict(comparison, place));
-    one_server::kept(comparison).into_iter().chain(sentences).collect()
+    one_server::memory_of_only_server(comparison)
+        .into_iter()
+        .chain(sentences)
+        .collect()
 }
 
 fn picture(title: &str, panels: &[Panel]) -> String {

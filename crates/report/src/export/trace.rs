@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::json;
 
-use analysis::summary::{PhaseSummary, Summary, held_up, without_invalid_counters, without_invalid_figures};
+use analysis::summary::{PhaseSummary, Summary, why_unmeasured, without_invalid_counters, without_invalid_figures};
 use record::{Entry, Event, Header, Nanos, PhaseRef, Process, Request, Rollup, Sample, StepEnd, StepStart};
 
 use crate::export::trace::line::{Line, Track, Values};
@@ -34,7 +34,7 @@ pub struct Run {
     /// Prefix of process names when the trace has several records.
     label: String,
     /// True if a tracer held up the server, so that its memory and latencies do not count.
-    held_up: bool,
+    is_unmeasured: bool,
     processes: HashMap<u32, Shown>,
     step: Option<(Nanos, StepStart)>,
     /// End of the last request in each lane. Simultaneous requests need a lane each.
@@ -79,7 +79,9 @@ impl Trace {
         } else {
             String::new()
         };
-        let why = held_up(header).map(|why| format!(" ({why})")).unwrap_or_default();
+        let why = why_unmeasured(header)
+            .map(|why| format!(" ({why})"))
+            .unwrap_or_default();
         let name = format!("{label}{} on {}{why}", header.scenario.name, header.server.label);
         self.put(out, &Line::name("process_name", session, None, &name))?;
         self.put(out, &Line::sort(session))?;
@@ -89,7 +91,7 @@ impl Trace {
         Ok(Run {
             session,
             label,
-            held_up: !why.is_empty(),
+            is_unmeasured: !why.is_empty(),
             processes: HashMap::new(),
             step: None,
             lanes: Vec::new(),
@@ -144,7 +146,7 @@ impl Run {
                 Ok(())
             }
             Event::StepEnded(end) => self.step_ended(trace, at, end, out),
-            Event::Request(request) if !self.held_up => self.request(trace, at, request, out),
+            Event::Request(request) if !self.is_unmeasured => self.request(trace, at, request, out),
             Event::Warning(warning) => {
                 let text = json!({ "text": warning.text });
                 trace.put(out, &Line::instant("warning", self.session, at, text))
@@ -171,7 +173,7 @@ impl Run {
         let Some(shown) = self.processes.get_mut(&sample.process) else {
             return Ok(());
         };
-        let counters = if self.held_up {
+        let counters = if self.is_unmeasured {
             without_invalid_counters(sample.counters)
         } else {
             sample.counters
@@ -179,7 +181,7 @@ impl Run {
         if let Some(changed) = shown.values.sample(&counters) {
             trace.put(out, &Line::counters(shown.pid, at, changed))?;
         }
-        if self.held_up {
+        if self.is_unmeasured {
             return Ok(());
         }
         let private = self.processes.values().filter_map(|shown| shown.values.private);
@@ -195,7 +197,7 @@ impl Run {
     }
 
     fn exact(&mut self, trace: &mut Trace, at: Nanos, rollup: &Rollup, out: &mut impl Write) -> io::Result<()> {
-        if self.held_up {
+        if self.is_unmeasured {
             return Ok(());
         }
         let Some(shown) = self.processes.get_mut(&rollup.process) else {

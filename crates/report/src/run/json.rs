@@ -13,7 +13,7 @@ use analysis::summary::decay::{self, Window, WindowKind};
 use analysis::summary::release::{self, Share};
 use analysis::summary::{
     LostProcess, MethodSummary, Peak, PhaseSummary, PrivateMetric, ProgramSummary, SamplingSummary, ServerRequests,
-    Summary, exit_of_run, held_up, without_invalid_figures,
+    Summary, exit_of_run, why_unmeasured, without_invalid_figures,
 };
 use record::{Close, Ending, Header, IdleKind, Initialized, Listening, Nanos, Pressure, Readiness, Shutdown, Version};
 use stats::RunGrowth;
@@ -245,7 +245,7 @@ pub(crate) fn report<'s>(summary: &Summary, valid: &'s Summary) -> Report<'s> {
         released: valid.allocator.released.iter().map(released).collect(),
         self_reports: valid.allocator.reported.iter().map(reported).collect(),
         listening: &valid.allocator.listening,
-        unmeasured: held_up(&valid.header),
+        unmeasured: why_unmeasured(&valid.header),
         system_calls: Traced::from_summary(valid),
         programs: &valid.processes.programs,
         lost_processes: &valid.processes.lost,

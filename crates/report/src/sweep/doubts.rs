@@ -12,10 +12,10 @@ pub(crate) fn doubts(sweep: &Sweep) -> Vec<String> {
     let mut doubts = Vec::new();
     doubts.extend(not_fastest(sweep));
     doubts.extend(unsettled(&sweep.cells));
-    doubts.extend(collected_later(&sweep.cells));
+    doubts.extend(window_too_short_for_collector(&sweep.cells));
     doubts.extend(in_groups(sweep));
     doubts.extend(stopped_by_failed(sweep));
-    doubts.extend(unprinted(sweep));
+    doubts.extend(cost_not_printed(sweep));
     doubts.extend(huge_pages(sweep));
     doubts.extend(sweep.differences.iter().map(notes::difference));
     doubts
@@ -31,23 +31,24 @@ fn huge_pages(sweep: &Sweep) -> Vec<String> {
     sentences
 }
 
-/// Says that settings were compared before the clock of their garbage collector ended.
-fn collected_later(cells: &[CellResult]) -> Option<String> {
-    let short = cells.iter().filter_map(|cell| cell.rest.short).min()?;
+/// Says that the shortest idle window ended before the garbage collector releases by its clock.
+fn window_too_short_for_collector(cells: &[CellResult]) -> Option<String> {
+    let shortest = cells.iter().filter_map(|cell| cell.rest.short).min()?;
     Some(format!(
         "what is released later is not known: {}",
-        released::needs(&[short.took], short)
+        released::needs(&[shortest.took], shortest)
     ))
 }
 
 /// Says that no run printed the figure that settings are weighed by.
-fn unprinted(sweep: &Sweep) -> Option<String> {
+fn cost_not_printed(sweep: &Sweep) -> Option<String> {
     let Some(Timed::Printed(name)) = &sweep.places.command else {
         return None;
     };
-    let is_printed = sweep.cells.iter().any(|cell| cell.median(Figure::P95).is_some());
+    // The figure that a command prints is kept as the 95th percentile.
+    let has_printed = sweep.cells.iter().any(|cell| cell.median(Figure::P95).is_some());
     let has_runs = sweep.cells.iter().any(|cell| !cell.runs.is_empty());
-    if is_printed || !has_runs {
+    if has_printed || !has_runs {
         return None;
     }
     Some(format!(
@@ -120,10 +121,22 @@ fn not_fastest(sweep: &Sweep) -> Option<String> {
 
 /// The cells whose memory had not settled, in one sentence with the reason of the first.
 pub(crate) fn unsettled<'s>(cells: impl IntoIterator<Item = &'s CellResult>) -> Option<String> {
-    let moving: Vec<&CellResult> = cells.into_iter().filter(|cell| cell.rest.why.is_some()).collect();
-    let first = moving.first()?;
-    let labels: Vec<&str> = moving.iter().map(|cell| cell.label.as_str()).collect();
-    let (why, cure) = match first.rest.why.as_ref()? {
+    let unsettled_cells: Vec<&CellResult> = cells.into_iter().filter(|cell| cell.rest.why.is_some()).collect();
+    let first = unsettled_cells.first()?;
+    let labels: Vec<&str> = unsettled_cells.iter().map(|cell| cell.label.as_str()).collect();
+    let (why, cure) = reason_and_cure(first.rest.why.as_ref()?);
+    Some(format!(
+        "memory was still changing with {}: in {} of {} of {} {why}; such settings are neither eliminated for their \
+         memory nor predicted: {cure}",
+        labels.join(", "),
+        first.rest.moving,
+        units::count_of(first.runs.len() as u64, "run"),
+        first.label,
+    ))
+}
+
+fn reason_and_cure(moving: &Moving) -> (String, &'static str) {
+    match moving {
         Moving::TimedOut(what) => {
             let what = if what.is_empty() { "its memory" } else { what };
             let why = format!("{what} was still changing when the window ended");
@@ -142,13 +155,5 @@ pub(crate) fn unsettled<'s>(cells: impl IntoIterator<Item = &'s CellResult>) -> 
             };
             (why, cure)
         }
-    };
-    Some(format!(
-        "memory was still changing with {}: in {} of {} of {} {why}; such settings are neither eliminated for their \
-         memory nor predicted: {cure}",
-        labels.join(", "),
-        first.rest.moving,
-        units::count_of(first.runs.len() as u64, "run"),
-        first.label,
-    ))
+    }
 }

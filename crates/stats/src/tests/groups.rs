@@ -6,7 +6,7 @@ use base::band::{NoiseFloor, Tolerance};
 use base::random::Random;
 
 use super::noise::{BASE, bell, uniform};
-use super::{arm, one_of, seen};
+use super::{arm, every_nth, seen};
 
 const SESSIONS: usize = 1_000;
 
@@ -167,14 +167,19 @@ const LIMIT: f64 = 5.0 + 1.4;
 
 #[test]
 fn equal_groups_deceive_in_one_session_of_twenty_at_most() {
-    let worst = worst(0.5, &Schedule::default(), Knowledge::Runs, one_of(13, whole_grid()));
+    let worst = worst(0.5, &Schedule::default(), Knowledge::Runs, every_nth(13, whole_grid()));
     assert!(worst.all <= LIMIT, "{worst:?}");
 }
 
 #[test]
 fn unequal_groups_deceive_no_more_often_once_the_verdict_rules_them_out() {
     for share in [0.3, 0.7] {
-        let worst = worst(share, &Schedule::default(), Knowledge::Runs, one_of(23, whole_grid()));
+        let worst = worst(
+            share,
+            &Schedule::default(),
+            Knowledge::Runs,
+            every_nth(23, whole_grid()),
+        );
         assert!(worst.as_printed <= LIMIT, "{share}: {worst:?}");
         // Five runs miss the smaller group in 17 of 100 sessions, and say that they may.
         assert!(worst.all < 20.0, "{share}: {worst:?}");
@@ -185,20 +190,20 @@ fn unequal_groups_deceive_no_more_often_once_the_verdict_rules_them_out() {
 fn a_number_of_runs_that_was_fixed_and_a_look_at_each_keep_the_errors_too() {
     let each = Schedule::new((3..=12).collect(), 0.05).unwrap();
     let fixed = (5..=12).map(|runs| Schedule::single_look(runs, 0.05).unwrap());
-    for looks in one_of(4, std::iter::once(each).chain(fixed)) {
-        let equal = worst(0.5, &looks, Knowledge::Runs, one_of(6, HARD));
+    for looks in every_nth(4, std::iter::once(each).chain(fixed)) {
+        let equal = worst(0.5, &looks, Knowledge::Runs, every_nth(6, HARD));
         assert!(equal.all <= LIMIT, "{looks:?}: {equal:?}");
-        let unequal = worst(0.7, &looks, Knowledge::Runs, one_of(6, HARD));
+        let unequal = worst(0.7, &looks, Knowledge::Runs, every_nth(6, HARD));
         assert!(unequal.as_printed <= LIMIT, "{looks:?}: {unequal:?}");
     }
 }
 
 #[test]
 fn calibrations_keep_the_errors_from_three_runs_on() {
-    for (runs, each) in one_of(2, [(12, 12), (12, 3)]) {
+    for (runs, each) in every_nth(2, [(12, 12), (12, 3)]) {
         let knowledge = Knowledge::Calibrations { runs, each };
         for share in [0.3, 0.5, 0.7] {
-            let worst = worst(share, &Schedule::default(), knowledge, one_of(6, HARD));
+            let worst = worst(share, &Schedule::default(), knowledge, every_nth(6, HARD));
             assert!(worst.all <= LIMIT, "{runs} {each} {share}: {worst:?}");
         }
     }
@@ -226,7 +231,7 @@ fn one_group_that_varies_by_a_thousandth_passes_within_six_runs() {
 #[test]
 fn a_budget_that_a_server_of_two_groups_keeps_or_breaks_is_judged_with_few_errors() {
     for share in [0.5, 0.7] {
-        for distance in one_of(3, DISTANCES) {
+        for distance in every_nth(3, DISTANCES) {
             let shape = Shape {
                 distance,
                 share,

@@ -11,8 +11,8 @@ use crate::{
 use base::band::LeakLimit;
 use base::random::Random;
 
+use super::every_nth;
 use super::noise::{bell, uniform};
-use super::one_of;
 
 const KIB: f64 = 1_024.0;
 const MIB: f64 = 1_024.0 * KIB;
@@ -109,13 +109,13 @@ fn a_cache_that_fills_is_not_said_to_grow() {
             }
         }
     }
-    for (size, tau, runs, rounds) in one_of(7, cases) {
+    for (size, tau, runs, rounds) in every_nth(7, cases) {
         let filled = sessions(runs, rounds, |_, rounds| {
             always(rounds, |round| cache(round, size, tau))
         });
         assert!(filled.fail <= 5.0, "{runs} x {rounds}, {size} MiB, {tau}: {filled:?}");
     }
-    for last in one_of(2, [4, 6, 8, 9, 10, 11, 12, 15]) {
+    for last in every_nth(2, [4, 6, 8, 9, 10, 11, 12, 15]) {
         let steps = sessions(3, 20, |_, rounds| {
             always(rounds, |round| 4.0 * MIB * round.min(f64::from(last)))
         });
@@ -411,7 +411,7 @@ fn the_slope_that_would_have_been_seen_is_seen_in_80_of_100_cases() {
     ];
     let sessions = alone.into_iter().chain(several);
     let all = sessions.flat_map(|session| limits.map(|limit| (session, limit)));
-    for ((runs, rounds, apart), limit) in one_of(4, all) {
+    for ((runs, rounds, apart), limit) in every_nth(4, all) {
         let seen = seen_in_100(runs, rounds, apart * KIB, &limit);
         // Three standard errors of 300 sessions below 80.
         assert!(seen >= 73.0, "{runs} x {rounds}, {apart} KiB apart, {limit:?}: {seen}");

@@ -1,4 +1,5 @@
-//! Steps and idle windows.
+//! Steps, and the windows in which memory is released: idle ones end with their step, those of `close` and `release` with
+//! the next step or forced release.
 
 use crate::summary::decay::Extremes;
 use crate::summary::release::{Released, Reported};
@@ -20,8 +21,8 @@ impl Pass {
         self.update_window(at);
     }
 
-    /// Ends the open window: later releases are forced.
-    pub(super) fn release_began(&mut self, at: Nanos, phase: &PhaseRef) {
+    /// The forced release before a checkpoint ends the window under way, whose memory was released without force.
+    pub(super) fn checkpoint_release_began(&mut self, at: Nanos, phase: &PhaseRef) {
         self.phases.release_began(phase, self.tree.totals());
         self.watch.end_window(at, self.extremes());
     }

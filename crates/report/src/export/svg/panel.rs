@@ -9,7 +9,7 @@ use crate::charts::{Chart, Ground, Line, Mark, Series, Shape, Up, line};
 use crate::document::page::class;
 use crate::pictures::Named;
 use analysis::summary::common_time::{self, CommonTime, Middle, median};
-use analysis::summary::{PrivateMetric, Summary, held_up};
+use analysis::summary::{PrivateMetric, Summary, why_unmeasured};
 use base::curve::Columns;
 use base::text::{clean, cut, wrap};
 use base::units;
@@ -74,7 +74,7 @@ impl Panel<'_> {
         let together = CommonTime::new(&runs);
         let drawn = self.lines(&runs, &together);
         let (heading, mut top) = self.heading_and_sentences();
-        if !runs.is_empty() && runs.iter().all(|run| held_up(&run.header).is_some()) {
+        if !runs.is_empty() && runs.iter().all(|run| why_unmeasured(&run.header).is_some()) {
             return (heading, top);
         }
         let (legend, rows) = legend(&drawn, top);

@@ -45,8 +45,8 @@ fn what_is_not_known_is_null() {
 #[test]
 fn a_traced_run_has_no_time_of_its_beginning_and_of_its_end() {
     let plain = analysis::golden::read("completed");
-    let held_up = traced(plain.clone(), 7);
-    for (summary, known) in [(plain, true), (held_up, false)] {
+    let is_unmeasured = traced(plain.clone(), 7);
+    for (summary, known) in [(plain, true), (is_unmeasured, false)] {
         let valid = without_invalid_figures(&summary);
         let report = super::report(&summary, &valid);
         assert_eq!(

@@ -16,27 +16,27 @@ pub(crate) fn text(setting: &Setting<'_>) -> String {
     let mut members: BTreeMap<String, Value> = BTreeMap::new();
     let mut comments: Vec<String> = Vec::new();
     // A script in the server's place sets all that the extension has no setting for.
-    let mut scripted = Setting {
+    let mut without_own_setting = Setting {
         settings: None,
         init_options: None,
         ..setting.clone()
     };
     if let Some(key) = extension.and_then(|extension| extension.env) {
-        let env = std::mem::take(&mut scripted.env);
+        let env = std::mem::take(&mut without_own_setting.env);
         if !env.is_empty() {
             members.insert(key.to_owned(), json!(env));
         }
     }
     if let Some(key) = extension.and_then(|extension| extension.args) {
-        let args = std::mem::take(&mut scripted.args);
+        let args = std::mem::take(&mut without_own_setting.args);
         if !args.is_empty() {
             members.insert(key.to_owned(), json!(args));
         }
     }
-    if !scripted.is_empty() {
+    if !without_own_setting.is_empty() {
         match extension.and_then(|extension| extension.instead) {
             Some(instead) => comments.push(instead.to_owned()),
-            None => members.extend(script_member(&scripted, extension, &mut comments)),
+            None => members.extend(script_member(&without_own_setting, extension, &mut comments)),
         }
     }
     if let Some(settings) = &setting.settings {
@@ -58,7 +58,8 @@ pub(crate) fn text(setting: &Setting<'_>) -> String {
     join_lines(comments.chain(members))
 }
 
-/// The setting that names a script, which `comments` contain. Starting the editor with the server's environment would
+/// The member that names a script in the server's place, if the extension has one; the script's lines are added to `comments`.
+/// Starting the editor with the server's environment would
 /// set it for every program that the editor starts, and preload libraries into all of them.
 fn script_member(
     setting: &Setting<'_>,
@@ -78,7 +79,7 @@ fn script_member(
              instead of the server:"
         ),
     });
-    let (named, odd) = setting.variables(is_name);
+    let (named, unexportable) = setting.variables(is_name);
     let named: Vec<Pair<'_>> = named.collect();
     comments.push("  #!/bin/sh".to_owned());
     // A comment is one line, which cannot hold a value of several lines.
@@ -89,10 +90,12 @@ fn script_member(
             comments.push(format!("  export {name}={}", shell(value)));
         }
     }
-    let odd: Vec<String> = odd.map(|(name, value)| shell(&format!("{name}={value}"))).collect();
+    let unexportable: Vec<String> = unexportable
+        .map(|(name, value)| shell(&format!("{name}={value}")))
+        .collect();
     let mut words = vec!["exec".to_owned()];
-    if !odd.is_empty() {
-        words.push(format!("env {}", odd.join(" ")));
+    if !unexportable.is_empty() {
+        words.push(format!("env {}", unexportable.join(" ")));
     }
     if let Some(cpus) = setting.cpus {
         words.push(format!("taskset -c {cpus}"));
