@@ -15,7 +15,7 @@ use crate::comparison::document::{calls_section, distributions, forced_releases_
 use crate::comparison::{growth, idle_windows, released};
 use crate::document::page::Keys;
 use crate::document::{Block, Document, Section, Weight};
-use analysis::compare::{Comparison, Played, one_run};
+use analysis::compare::{Comparison, Grown, Played, one_run};
 use analysis::findings::{self, Severity};
 use analysis::growth::repeated_parts;
 use analysis::summary::calls::Traced;
@@ -167,7 +167,12 @@ fn windows(comparison: &Comparison, servers: &[(&str, Vec<Named>)], summary: &Su
 
 /// The repeated parts of a run.
 fn growth_lines(summary: &Summary) -> Vec<growth::GrowthLine> {
-    repeated_parts(summary).iter().map(growth::GrowthLine::of_run).collect()
+    let lens = summary.header.server.lens.name;
+    let mut lines = Vec::new();
+    for repeated in repeated_parts(summary) {
+        lines.push(growth::GrowthLine::new("", &Grown::in_one_run(&repeated, lens)));
+    }
+    lines
 }
 
 /// Growth from round to round, as far as one run shows it.

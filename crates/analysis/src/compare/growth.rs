@@ -7,9 +7,9 @@ use crate::growth::{
     reserved_in_all, sent_in_all,
 };
 use crate::summary::Summary;
-use base::band::LeakLimit;
+use base::band::{LEAST_ROUNDS, LeakLimit};
 use base::lens::Lens;
-use stats::{LEAK_ALPHA, LeakVerdict, judge_leak};
+use stats::{Answer, Growth, LEAK_ALPHA, LeakVerdict, Open, judge_leak};
 
 /// The growth over one repeated activity.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -36,6 +36,50 @@ pub struct Grown {
     pub verdict: LeakVerdict,
     /// Growth up to a crash or another end, of the first run with such an end.
     pub up_to_end: Option<LastGrowth>,
+}
+
+impl Grown {
+    /// The growth that a single run shows, which is no verdict yet.
+    pub fn in_one_run(repeated: &Repeated, lens: Lens) -> Grown {
+        let judged_rounds = repeated.series().len();
+        let growth = repeated.growth();
+        let answer = match growth.map(|growth| growth.growth) {
+            Some(Growth::Above) => Answer::Fail,
+            Some(Growth::Below) => Answer::Pass,
+            Some(Growth::Unclear) | None => Answer::Inconclusive,
+        };
+        let open = if growth.is_none() || judged_rounds < LEAST_ROUNDS {
+            Some(Open::Rounds)
+        } else if answer == Answer::Inconclusive {
+            Some(Open::Runs)
+        } else {
+            None
+        };
+        let rounds = match repeated.up_to_end {
+            Some(_) => repeated.values.len(),
+            None => judged_rounds,
+        };
+        Grown {
+            name: repeated.name.clone(),
+            rounds,
+            sent: repeated.sent,
+            asked: repeated.asked,
+            unasked: repeated.unasked.clone(),
+            reserved: repeated.reserved.clone(),
+            lens,
+            verdict: LeakVerdict {
+                answer,
+                runs: vec![growth],
+                slope: growth.map(|growth| growth.trend.bounded()),
+                late: None,
+                detectable: growth.map(|growth| growth.detectable),
+                shape: growth.map(|growth| growth.shape),
+                open,
+                needed: None,
+            },
+            up_to_end: repeated.up_to_end,
+        }
+    }
 }
 
 /// Everything that these runs repeat, in the order of the scenario, and what grew until a run `failed`.

@@ -6,7 +6,7 @@ use crate::document::page::Keys;
 use crate::document::{Section, Weight};
 use crate::pictures::{self, Named};
 use analysis::compare::{Comparison, Grown};
-use analysis::growth::{Asked, End, LastGrowth, Repeated, Reservation, Sent, Unasked, WhyUnasked};
+use analysis::growth::{Asked, End, LastGrowth, Reservation, Sent, Unasked, WhyUnasked};
 use base::band::LEAST_ROUNDS;
 use base::group_values;
 use base::lens::Lens;
@@ -50,34 +50,8 @@ pub(crate) struct GrowthLine {
 }
 
 impl GrowthLine {
-    pub fn of_run(repeated: &Repeated) -> GrowthLine {
-        let growth = repeated.growth();
-        GrowthLine {
-            name: repeated.name.clone(),
-            server: String::new(),
-            rounds: repeated.values.len(),
-            sent: repeated.sent,
-            asked: repeated.asked,
-            unasked: repeated.unasked.clone(),
-            reserved: repeated.reserved.clone(),
-            detectable: growth.map(|growth| growth.detectable),
-            slope: growth.map(|growth| growth.trend.bounded()),
-            shape: growth.map(|growth| growth.shape),
-            growth: match (repeated.up_to_end, growth) {
-                (Some(_), _) => Growth::Above,
-                (None, Some(growth)) => growth.growth,
-                (None, None) => Growth::Unclear,
-            },
-            open: if repeated.values.len() < LEAST_ROUNDS {
-                Some((Open::Rounds, Some(LEAST_ROUNDS)))
-            } else {
-                None
-            },
-            up_to_end: repeated.up_to_end,
-        }
-    }
-
-    pub fn of_runs(server: &str, grown: &Grown) -> GrowthLine {
+    /// `server` is empty for a single run.
+    pub fn new(server: &str, grown: &Grown) -> GrowthLine {
         GrowthLine {
             name: grown.name.clone(),
             server: server.to_owned(),
@@ -109,8 +83,9 @@ impl GrowthLine {
                     units::count_of(self.rounds as u64, "round")
                 )
             }
+            Some((Open::Runs, _)) if self.server.is_empty() => "one run does not decide it".to_owned(),
             Some((open, needed)) => reason(open, needed),
-            None => "one run does not decide it".to_owned(),
+            None => units::UNKNOWN.to_owned(),
         }
     }
 
@@ -265,10 +240,13 @@ pub(crate) fn growth_sentences(lines: &[GrowthLine], lens: Lens, runs: usize) ->
         .iter()
         .map(|line| format!("{word} in {}: {}", line.name, line.growth_in_words()))
         .collect();
-    if growing.iter().any(|line| line.sent == Some(Sent::Nothing)) {
-        sentences.push("it grows while nothing is sent, so growth in other parts may have the same source".to_owned());
-    }
     for line in &growing {
+        if line.sent == Some(Sent::Nothing) {
+            sentences.push(format!(
+                "{} grows while nothing is sent, so growth in other parts may have the same source",
+                line.name
+            ));
+        }
         if line.sent == Some(Sent::Waiting) {
             sentences.push(format!(
                 "{} grows while only a request stays open, so growth in other parts may have the same source",
@@ -424,7 +402,7 @@ pub(crate) fn lines(comparison: &Comparison) -> Vec<GrowthLine> {
     for name in names {
         for side in &comparison.sides {
             let grown = side.growth.iter().find(|grown| grown.name == name);
-            lines.extend(grown.map(|grown| GrowthLine::of_runs(&side.label, grown)));
+            lines.extend(grown.map(|grown| GrowthLine::new(&side.label, grown)));
         }
     }
     lines
@@ -462,7 +440,7 @@ pub(crate) fn verdict(comparison: &Comparison) -> Vec<String> {
     let mut sentences = Vec::new();
     for side in &comparison.sides {
         let grown = side.growth.iter();
-        let lines: Vec<GrowthLine> = grown.map(|grown| GrowthLine::of_runs(&side.label, grown)).collect();
+        let lines: Vec<GrowthLine> = grown.map(|grown| GrowthLine::new(&side.label, grown)).collect();
         let lens = side.growth.first().map_or(Lens::AsShipped, |grown| grown.lens);
         for sentence in growth_sentences(&lines, lens, side.runs.len().max(1)) {
             sentences.push(format!("{}: {sentence}", side.label));

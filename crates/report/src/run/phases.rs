@@ -260,9 +260,6 @@ fn marks(phases: &[PhaseSummary]) -> Vec<&'static str> {
     if peaks.iter().any(|peak| peak.contains('–')) {
         marks.push("a–b: the peak of a tree lies between the largest sampled sum and the sum of the high-water marks");
     }
-    if peaks.iter().any(|peak| peak.ends_with('?')) {
-        marks.push("?: a process ended and may have had more");
-    }
     let mut checkpoints = phases.iter().filter_map(|phase| phase.checkpoint.as_ref());
     if checkpoints.any(|checkpoint| !checkpoint.settled) {
         marks.push("~ not settled: still busy at its checkpoint");

@@ -297,3 +297,14 @@ fn the_phase_that_grows_is_named_and_the_control_is_not() {
         "{text}"
     );
 }
+
+#[test]
+fn growth_is_judged_up_to_a_round_without_a_checkpoint_and_so_many_rounds_are_counted() {
+    let mut summary = with_rounds();
+    summary.phases[10].checkpoint = None;
+    let text = drawn(&summary, 200);
+    assert!(
+        text.contains("not decided in hover: 10 rounds, the rule needs 20"),
+        "{text}"
+    );
+}
