@@ -303,8 +303,5 @@ fn growth_is_judged_up_to_a_round_without_a_checkpoint_and_so_many_rounds_are_co
     let mut summary = with_rounds();
     summary.phases[10].checkpoint = None;
     let text = drawn(&summary, 200);
-    assert!(
-        text.contains("not decided in hover: 10 rounds, the rule needs 20"),
-        "{text}"
-    );
+    assert!(text.contains("linear): 10 rounds, the rule needs 20"), "{text}");
 }
