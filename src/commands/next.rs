@@ -22,7 +22,7 @@ pub fn calibration_options(out: &Path) -> String {
 }
 
 /// The options with which the records of `out` were made, for a gate of the same servers.
-pub fn gate_options(out: &Path) -> String {
+fn gate_options(out: &Path) -> String {
     options_for(
         "gate",
         out,

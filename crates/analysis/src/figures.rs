@@ -235,7 +235,7 @@ impl Figure {
     ];
 
     /// Figures of a command that was run to its end, in the order of tables.
-    pub const OF_COMMANDS: [Figure; 10] = [
+    const OF_COMMANDS: [Figure; 10] = [
         Figure::Wall,
         Figure::User,
         Figure::System,

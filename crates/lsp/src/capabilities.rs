@@ -4,9 +4,6 @@ use serde_json::{Value, json};
 
 use super::retry::RETRIED;
 
-/// Names of the profiles, the default first.
-pub const PROFILES: &[&str] = &["default", "vscode", "no-pull", "minimal"];
-
 /// The `capabilities` member of `initialize` for a profile; `None` for an unknown name.
 ///
 /// - `default`: a full modern editor. It offers all position encodings, UTF-8 first because that avoids conversions.
@@ -50,6 +47,8 @@ pub fn pulls_diagnostics(profile: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const PROFILES: [&str; 4] = ["default", "vscode", "no-pull", "minimal"];
 
     #[test]
     fn an_editor_pulls_diagnostics_exactly_if_it_announces_them() {

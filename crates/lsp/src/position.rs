@@ -39,7 +39,7 @@ pub fn column(line: &str, byte: usize, encoding: Encoding) -> u32 {
 }
 
 /// The byte offset of a column in a line, rounded down to the start of a character.
-pub fn byte_offset(line: &str, column: u32, encoding: Encoding) -> usize {
+fn byte_offset(line: &str, column: u32, encoding: Encoding) -> usize {
     let mut remaining = column as usize;
     for (at, character) in line.char_indices() {
         let width = character_width(character, encoding);

@@ -127,7 +127,7 @@ impl<S: Source> Watch<S> {
     }
 
     /// Kills the tree once it exceeds its memory limit, and whatever it starts after that.
-    pub fn guard_limit(&mut self, now: Now) {
+    fn guard_limit(&mut self, now: Now) {
         let at = now();
         if self.guard.suspects(at, self.known_private()) {
             let exact = self.exact_private();

@@ -20,7 +20,7 @@ impl Clock {
     }
 
     /// Nanoseconds from the start to `instant`; 0 for an earlier instant.
-    pub fn since_start(&self, instant: Instant) -> Nanos {
+    fn since_start(&self, instant: Instant) -> Nanos {
         nanos(instant.saturating_duration_since(self.origin))
     }
 

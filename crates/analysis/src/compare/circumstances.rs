@@ -317,7 +317,7 @@ impl Circumstance {
 
 /// The circumstance of runs some of which count shared memory as private. It shows in summaries alone: records from before
 /// format 1.9 count none, which matters only where there is some.
-pub const SHARED_MEMORY: &str = "shared memory";
+const SHARED_MEMORY: &str = "shared memory";
 
 /// The difference between runs that count shared memory as private and runs that do not, if any of them has more than the
 /// band.

@@ -38,6 +38,6 @@ pub fn exit_of_run(summary: &Summary) -> Exit {
 }
 
 /// True if a step asked nothing because the files have no place for it: the scenario's fault, not the server's.
-pub fn had_no_place(step: &EmptyStep) -> bool {
+fn had_no_place(step: &EmptyStep) -> bool {
     step.requests == 0 && step.parked == 0 && step.lacks.is_none()
 }

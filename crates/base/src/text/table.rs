@@ -212,7 +212,7 @@ impl Column {
     }
 
     /// Inserts a row `⋮` for omitted rows.
-    pub fn with_gap_row(mut self, row: usize) -> Column {
+    fn with_gap_row(mut self, row: usize) -> Column {
         self.cells.insert(row, TableCell::toned(Tone::Quiet, "⋮"));
         self
     }
@@ -224,11 +224,7 @@ impl Column {
         short.with_gap_row(kept)
     }
 
-    /// Marks a column of character drawings, which formats with pictures omit.
-    pub fn sketched(self) -> Column {
-        Column { sketch: true, ..self }
-    }
-
+    /// True for a column of character drawings, which formats with pictures omit.
     pub fn is_sketch(&self) -> bool {
         self.sketch
     }
@@ -253,7 +249,7 @@ impl Column {
     }
 
     /// True if a cell has a text other than `nothing`.
-    pub fn is_filled(&self, nothing: &str) -> bool {
+    fn is_filled(&self, nothing: &str) -> bool {
         self.cells
             .iter()
             .any(|cell| cell.text != nothing && !cell.text.is_empty())

@@ -23,7 +23,7 @@ const APART: usize = 4;
 
 /// The mark of the lowest or highest value of its place. A server has it only if its interval overlaps with no other,
 /// so that variation between runs cannot explain it. `None` if a server has too few runs or no ratio to the baseline.
-pub fn end_of(row: &Row, side: usize) -> Option<&'static str> {
+fn end_of(row: &Row, side: usize) -> Option<&'static str> {
     let own = row.cells[side].median?;
     let mut others: Vec<MedianInterval> = Vec::new();
     for (place, cell) in row.cells.iter().enumerate() {

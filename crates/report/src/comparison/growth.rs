@@ -142,7 +142,7 @@ impl GrowthLine {
     }
 
     /// The least growth per round that would have been seen in 80 of 100 cases.
-    pub fn would_find(&self) -> String {
+    fn would_find(&self) -> String {
         if self.cannot_deny_growth() {
             return units::UNKNOWN.to_owned();
         }

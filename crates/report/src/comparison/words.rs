@@ -209,7 +209,7 @@ pub fn runs(side: &Side) -> String {
 }
 
 /// The figures that a choice hangs on: private memory at the result, the peak, CPU.
-pub fn decisive_rows(comparison: &Comparison) -> Vec<&Row> {
+fn decisive_rows(comparison: &Comparison) -> Vec<&Row> {
     let mut rows: Vec<&Row> = comparison.result_row().into_iter().collect();
     for figure in Figure::OF_RUNS {
         // Runs that shared the machine took each other's time.

@@ -1,7 +1,7 @@
 //! Every format shows every block of a document.
 
 use base::text::Tone;
-use base::text::table::TableCell;
+use base::text::table::{Table, TableCell};
 
 use super::*;
 
@@ -146,11 +146,13 @@ fn figures() -> Matrix {
 }
 
 fn sample() -> Document {
-    let columns = vec![
-        Column::text("phase", 0, ["start", "goto|x", "decay"].map(TableCell::plain).to_vec()),
-        Column::text("curve", 1, ["▁▂", "▂▃", "▃▄"].map(TableCell::plain).to_vec()).sketched(),
-        Column::number("peak", 2, ["1.0", "20.0", "n/a"].map(TableCell::plain).to_vec()).group("resident"),
-    ];
+    let rows = [("start", "▁▂", "1.0"), ("goto|x", "▂▃", "20.0"), ("decay", "▃▄", "n/a")];
+    let columns = Table::new(&rows)
+        .text("phase", 0, |row| row.0)
+        .sketch("curve", 1, |row| row.1.to_owned())
+        .number("peak", 2, |row| row.2)
+        .with_group_head("resident")
+        .columns();
     let warning = Sentence {
         details: vec!["panicked at `x`".to_owned()],
         ..Sentence::warning("sample.warning", "the server wrote `a|b` <here>")
