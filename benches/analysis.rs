@@ -125,12 +125,12 @@ fn run(pass: &str, path: &str) -> io::Result<(Lap, Option<u64>)> {
         wall: Duration::from_nanos(wall),
         cpu: Duration::from_nanos(cpu),
     };
-    Ok((lap, (peak > 0).then_some(peak)))
+    Ok((lap, if peak > 0 { Some(peak) } else { None }))
 }
 
 /// Goes over the record and prints what that took: nanoseconds of the clock, of the processor, bytes at most.
 fn pass(name: &str, path: &Path) -> io::Result<()> {
-    let lap = Lap::of(1, || match name {
+    let lap = Lap::measure(1, || match name {
         "summary" => {
             black_box(summarised(path)?);
             Some(())

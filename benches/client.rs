@@ -137,13 +137,13 @@ fn round_trip(args: &Args, runtime: &Runtime) -> io::Result<()> {
 
     let mut runners = [
         Runner::new("bare pipe echo of the same bytes", |count| {
-            Lap::of(count, || {
+            Lap::measure(count, || {
                 pipe.stdin.as_mut()?.write_all(&asked).ok()?;
                 pipe.stdout.read_exact(&mut answered).ok()
             })
         }),
         Runner::new("one request through the client", |count| {
-            Lap::of(1, || {
+            Lap::measure(1, || {
                 runtime.block_on(async {
                     for _ in 0..count {
                         ask(&client, &params).await?;
@@ -175,7 +175,7 @@ fn large_results(args: &Args, runtime: &Runtime) -> io::Result<()> {
 
     let mut runners = [
         Runner::new("bare read of the same bytes", |count| {
-            Lap::of(count, || {
+            Lap::measure(count, || {
                 bare.stdin.as_mut()?.write_all(&request).ok()?;
                 let mut left = whole.len();
                 while left > 0 {
@@ -191,7 +191,7 @@ fn large_results(args: &Args, runtime: &Runtime) -> io::Result<()> {
             })
         }),
         Runner::new("one result through the client", |count| {
-            Lap::of(1, || {
+            Lap::measure(1, || {
                 runtime.block_on(async {
                     for _ in 0..count {
                         ask(&client, &params).await?;
@@ -201,7 +201,7 @@ fn large_results(args: &Args, runtime: &Runtime) -> io::Result<()> {
             })
         }),
         Runner::new("bare read, then serde_json::Value", |count| {
-            Lap::of(count, || {
+            Lap::measure(count, || {
                 parsed.stdin.as_mut()?.write_all(&request).ok()?;
                 parsed.stdout.get_mut().read_exact(&mut body).ok()?;
                 black_box(serde_json::from_slice::<Value>(&body[head..]).ok()?);
@@ -283,7 +283,7 @@ fn drive(result: usize, milestones: &[usize]) -> io::Result<()> {
     let mut done = 0;
     for milestone in milestones {
         let count = milestone - done;
-        let lap = Lap::of(1, || {
+        let lap = Lap::measure(1, || {
             runtime.block_on(async {
                 for _ in 0..count {
                     let (latency, bytes) = ask(&client, &params).await?;

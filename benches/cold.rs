@@ -75,23 +75,23 @@ fn main() -> io::Result<()> {
             let [ours, theirs, times] = &mut all;
             // Neither always follows the same.
             if round % 2 == 0 {
-                ours.round(|ours| own(scratch.path(), command, runs, ours))?;
+                ours.round(|ours| run_by_lsp_soak(scratch.path(), command, runs, ours))?;
             }
             theirs.round(|theirs| {
                 hyperfine(scratch.path(), command, runs, theirs);
                 Ok(())
             })?;
             if round % 2 == 1 {
-                ours.round(|ours| own(scratch.path(), command, runs, ours))?;
+                ours.round(|ours| run_by_lsp_soak(scratch.path(), command, runs, ours))?;
             }
             time(scratch.path(), command, runs, times);
         }
-        tell(name, command, &all);
+        print_comparison(name, command, &all);
     }
     Ok(())
 }
 
-fn tell(name: &str, command: &str, all: &[Measured; 3]) {
+fn print_comparison(name: &str, command: &str, all: &[Measured; 3]) {
     let mut table = Table::new(
         &format!("`{command}`"),
         &["tool", "runs", "wall", "user + system", "peak"],
@@ -141,7 +141,10 @@ fn mean(values: &[f64]) -> Option<(f64, f64)> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let spread = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
-    (count > 0.0).then(|| (mean, QUANTILE * (spread / count).sqrt()))
+    if values.is_empty() {
+        return None;
+    }
+    Some((mean, QUANTILE * (spread / count).sqrt()))
 }
 
 fn around(values: &[f64], text: impl Fn(f64) -> String) -> String {
@@ -151,7 +154,7 @@ fn around(values: &[f64], text: impl Fn(f64) -> String) -> String {
     )
 }
 
-fn own(directory: &Path, command: &str, runs: usize, measured: &mut Measured) -> io::Result<()> {
+fn run_by_lsp_soak(directory: &Path, command: &str, runs: usize, measured: &mut Measured) -> io::Result<()> {
     let out = directory.join("records");
     let status = quiet(Command::new(PROGRAM), directory)
         .args(["cold", command, "--quiet", "--runs", &runs.to_string(), "--out"])

@@ -29,7 +29,7 @@ use kit::race::{Lap, Runner, nanos, race};
 use kit::table::{Table, aim, say, times};
 use kit::{journal, own};
 
-/// What the process under watch holds when one sample is measured.
+/// Memory of the watched process when one sample is measured.
 const HELD: u64 = 64 << 20;
 const PAGE: usize = 4096;
 
@@ -115,26 +115,26 @@ fn one_sample(args: &Args) -> io::Result<()> {
 
     let mut runners = [
         Runner::new("bare pread of stat and status", |count| {
-            Lap::of(count, || both.as_mut()?.read())
+            Lap::measure(count, || both.as_mut()?.read())
         }),
         Runner::new("bare pread of status alone", |count| {
-            Lap::of(count, || status.as_mut()?.read())
+            Lap::measure(count, || status.as_mut()?.read())
         }),
         Runner::new("bare pread of stat alone", |count| {
-            Lap::of(count, || stat.as_mut()?.read())
+            Lap::measure(count, || stat.as_mut()?.read())
         }),
         Runner::new("processor time: its clock and stat, read and understood", |count| {
-            Lap::of(count, || watch.used(&timed).map(|used| _ = black_box(used)))
+            Lap::measure(count, || watch.used(&timed).map(|used| _ = black_box(used)))
         }),
         Runner::new("one sample: read and understood", |count| {
-            Lap::of(count, || {
+            Lap::measure(count, || {
                 source
                     .read(&mut process, &mut failures)
                     .map(|reading| _ = black_box(reading))
             })
         }),
         Runner::new("sysinfo: refresh of that process", |count| {
-            Lap::of(count, || {
+            Lap::measure(count, || {
                 known.refresh_processes_specifics(ProcessesToUpdate::Some(&sysinfo_pid), true, kind);
                 black_box(known.process(sysinfo_pid[0])?.memory());
                 Some(())
@@ -188,7 +188,7 @@ fn trees(args: &Args) -> io::Result<()> {
 struct Watched {
     /// Processor time ÷ time of the sampler's thread; `None` where threads are not told apart.
     thread: Option<f64>,
-    /// The same of this whole process.
+    /// Processor time of this whole process.
     all: f64,
     samples: u64,
     missed: u64,

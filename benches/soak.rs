@@ -102,7 +102,7 @@ steps = [{{ idle = {{ mode = "silent", for = "{seconds}s" }} }}]
     )
 }
 
-/// What was seen of lsp-soak at one moment.
+/// Counters of lsp-soak at one moment.
 struct Look {
     /// Since 1970.
     at: Duration,
@@ -194,7 +194,7 @@ fn stretches(record: &str) -> io::Result<[Stretch; 2]> {
     Ok([drive, idle])
 }
 
-/// How much a day of silence would write, from so many seconds of it.
+/// Bytes that a day of silence would write, extrapolated from some seconds of it.
 fn room(record: &str, seconds: u64) -> io::Result<()> {
     let entries = record::Reader::new(record.as_bytes()).map_err(io::Error::other)?;
     let entries: Vec<record::Entry> = entries.collect::<Result<_, _>>().map_err(io::Error::other)?;

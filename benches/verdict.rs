@@ -81,7 +81,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// What one gate took and said.
+/// The time and the answer of one gate.
 struct Gate {
     took: Duration,
     code: Option<i32>,

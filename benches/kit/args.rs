@@ -2,7 +2,7 @@
 
 use std::env;
 
-/// What was asked for.
+/// The options of a benchmark.
 pub struct Args {
     /// Fewer rounds, to see that everything works.
     pub quick: bool,
@@ -19,7 +19,7 @@ impl Args {
         }
     }
 
-    /// Whether a section is to be run: all are unless some are named.
+    /// True if a section is to be run: all are unless some are named.
     pub fn wants(&self, section: &str) -> bool {
         self.sections.is_empty() || self.sections.iter().any(|name| name == section)
     }

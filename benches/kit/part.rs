@@ -12,7 +12,11 @@ const PART: &str = "--part";
 /// The words of the part that this process was started for, if it was.
 pub fn played() -> Option<Vec<String>> {
     let mut words = env::args().skip(1);
-    (words.next()? == PART).then(|| words.collect())
+    if words.next()? == PART {
+        Some(words.collect())
+    } else {
+        None
+    }
 }
 
 /// The program and the arguments of a part, for those who start processes in a way of their own.
@@ -28,7 +32,7 @@ pub struct Part {
     pub child: Child,
     /// Where it reads; `None` closes it.
     pub stdin: Option<ChildStdin>,
-    /// What it writes.
+    /// Its output.
     pub stdout: BufReader<ChildStdout>,
 }
 

@@ -12,7 +12,7 @@ use super::race::Lap;
 pub enum Peer {
     /// It runs.
     Runs(Part),
-    /// What to install.
+    /// The package to install.
     Missing(String),
 }
 
@@ -35,7 +35,7 @@ impl Peer {
         Part::run(Command::new(&python).args(["-c", script]).args(words)).map_or_else(|_| advice(), Peer::Runs)
     }
 
-    /// What to add to its name: the advice when it is missing.
+    /// The advice after its name when it is missing.
     pub fn note(&self) -> String {
         match self {
             Peer::Runs(_) => String::new(),

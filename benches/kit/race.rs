@@ -7,7 +7,7 @@ use base::units::{self, UNKNOWN};
 use super::own;
 use super::table::{Table, times};
 
-/// What some repetitions took.
+/// Times of some repetitions.
 #[derive(Clone, Copy)]
 pub struct Lap {
     /// By the clock.
@@ -18,7 +18,7 @@ pub struct Lap {
 
 impl Lap {
     /// Measures so many repetitions of some work of this process; `None` when the work is.
-    pub fn of(count: u32, mut work: impl FnMut() -> Option<()>) -> Option<Lap> {
+    pub fn measure(count: u32, mut work: impl FnMut() -> Option<()>) -> Option<Lap> {
         let (started, before) = (Instant::now(), own::cpu().ok()?);
         (0..count).try_for_each(|_| work())?;
         Some(Lap {

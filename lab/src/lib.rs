@@ -44,8 +44,8 @@ impl<'a> Line<'a> {
             nanoseconds_per_operation: (1e12 / rate).round() / 1e3,
             live_bytes: outcome.live_bytes,
             seed: options.seed,
-            payload: has_payload.then(|| options.payload()),
-            bounded: has_payload.then_some(options.bounded),
+            payload: if has_payload { Some(options.payload()) } else { None },
+            bounded: if has_payload { Some(options.bounded) } else { None },
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What starts and stops the threads of a trial.
+/// Starts and stops the threads of a trial.
 pub struct Signal {
     start: Barrier,
     stopped: AtomicBool,
@@ -24,7 +24,7 @@ impl Signal {
     }
 }
 
-/// What one thread did in the timed part, and holds at its end.
+/// The work of one thread in the timed part, and the memory that it holds at its end.
 pub struct Share {
     started: Instant,
     ended: Instant,
@@ -48,7 +48,7 @@ impl Share {
     }
 }
 
-/// What all threads did together.
+/// The work of all threads together.
 pub struct Outcome {
     /// From the first start to the last end
     pub seconds: f64,

@@ -56,7 +56,7 @@ impl Workload {
         }
     }
 
-    /// Whether --payload and --bounded have a meaning.
+    /// True if --payload and --bounded have a meaning.
     pub fn has_payload(self) -> bool {
         self == Workload::Mpsc
     }

@@ -86,27 +86,27 @@ impl Allocators {
             let none = ptr::null_mut();
             // SAFETY: `purge` neither reads nor writes a value.
             let answer = unsafe { control(PURGE_ALL.as_ptr(), none, none.cast(), none, 0) };
-            said(&mut line, name, answer);
+            write_answer(&mut line, name, answer);
         }
         if let Some(collect) = self.collect {
             // SAFETY: may be called by any thread.
             unsafe { collect(true) };
-            said(&mut line, c"mi_collect", 0);
+            write_answer(&mut line, c"mi_collect", 0);
         }
         if let Some(release) = self.release {
             // SAFETY: may be called by any thread.
             unsafe { release() };
-            said(&mut line, RELEASE, 0);
+            write_answer(&mut line, RELEASE, 0);
         }
         if let Some(command) = self.command {
             // SAFETY: this command takes no argument.
             let answer = unsafe { command(CLEAN_ALL_BUFFERS, ptr::null_mut()) };
-            said(&mut line, COMMAND, answer);
+            write_answer(&mut line, COMMAND, answer);
         }
         if let Some(trim) = self.trim {
             // SAFETY: may be called by any thread; a padding of 0 keeps nothing.
             let answer = unsafe { trim(0) };
-            said(&mut line, c"malloc_trim", answer);
+            write_answer(&mut line, c"malloc_trim", answer);
         }
         line.text(" nanos=").number(nanos().saturating_sub(began)).text("\n");
         line
@@ -190,7 +190,7 @@ extern "C" fn note_library(info: *mut libc::dl_phdr_info, _size: libc::size_t, f
     1
 }
 
-fn said(line: &mut Line, name: &CStr, answer: c_int) {
+fn write_answer(line: &mut Line, name: &CStr, answer: c_int) {
     line.text(" ").bytes(name.to_bytes()).text("=");
     if answer < 0 {
         line.text("-");
@@ -202,7 +202,7 @@ fn said(line: &mut Line, name: &CStr, answer: c_int) {
 fn symbol(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: the name ends in a zero byte.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-    (!found.is_null()).then_some(found)
+    if found.is_null() { None } else { Some(found) }
 }
 
 /// A clock that only goes forward.

@@ -16,7 +16,7 @@ pub struct File {
 }
 
 impl File {
-    /// That of this process, named by its number.
+    /// The file of this process, named by its id.
     pub fn of_process(directory: &CStr) -> File {
         let mut path = Line::new();
         path.bytes(directory.to_bytes());
@@ -44,11 +44,11 @@ impl File {
         let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_NOFOLLOW | libc::O_NONBLOCK;
         // SAFETY: the path ends in a zero byte.
         let file = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, 0o600) };
-        (file >= 0).then_some(file)
+        if file >= 0 { Some(file) } else { None }
     }
 }
 
-/// Whether it is a regular file of this user under no second name, as those are that were made here.
+/// True for a regular file of this user under no second name, as those are that were made here.
 fn is_own(file: c_int) -> bool {
     let mut place = MaybeUninit::<libc::stat>::zeroed();
     // SAFETY: a place of the right type to write to.
@@ -68,7 +68,7 @@ pub fn own_descriptors() {
     unsafe { libc::syscall(libc::SYS_close_range, first, last, UNSHARE) };
 }
 
-/// Whether this process is in the namespace of process ids of that name; false where `/proc` is not there.
+/// True if this process is in the namespace of process ids of that name; false where `/proc` is not there.
 pub fn is_in_namespace(name: &CStr) -> bool {
     let mut place = [0_u8; 64];
     let link = c"/proc/self/ns/pid".as_ptr();

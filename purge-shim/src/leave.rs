@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// The library's thread; 0 where there is none.
 static THREAD: AtomicI32 = AtomicI32::new(0);
-/// Whether it is to end.
+/// True if the library's thread is to end.
 static ENDS: AtomicBool = AtomicBool::new(false);
 
 /// The thread says which it is.
@@ -13,7 +13,7 @@ pub fn runs(thread: c_int) {
     THREAD.store(thread, Ordering::Release);
 }
 
-/// Whether the thread is to end.
+/// True if the library's thread is to end before the process leaves its namespace.
 pub fn is_over() -> bool {
     ENDS.load(Ordering::Acquire)
 }

@@ -53,17 +53,17 @@ const STACK: usize = 128 * 1024;
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = start;
 
-/// What wakes the thread.
+/// The semaphore that wakes the thread.
 static WAKE: Shared<libc::sem_t> = Shared(UnsafeCell::new(MaybeUninit::uninit()));
-/// What the thread calls. Looked for before it starts: the loader allocates what it has to say about names that it does
+/// The functions that the thread calls. Looked for before it starts: the loader allocates what it has to say about names that it does
 /// not find, and in a new thread that would make glibc begin an arena.
 static ALLOCATORS: Shared<Allocators> = Shared(UnsafeCell::new(MaybeUninit::uninit()));
-/// What tells the program that the thread is ready.
+/// The semaphore that tells the program that the thread is ready.
 static READY: Shared<libc::sem_t> = Shared(UnsafeCell::new(MaybeUninit::uninit()));
 /// The file that is written to.
 static FILE: Shared<File> = Shared(UnsafeCell::new(MaybeUninit::uninit()));
 
-/// What is written once, before the handler and the thread exist, which are all that use it.
+/// Written once, before the handler and the thread exist, which are all that use it.
 struct Shared<T>(UnsafeCell<MaybeUninit<T>>);
 
 // SAFETY: nothing is written once there is a second thread, but for the semaphores, which are made for that.
@@ -87,7 +87,7 @@ extern "C" fn start() {
     }
 }
 
-/// Whether numbers of processes mean here what they mean to who reads the files.
+/// True if process ids mean here what they mean to the reader of the files.
 fn is_named_here() -> bool {
     variable(c"LSP_SOAK_PURGE_PIDS").is_none_or(file::is_in_namespace)
 }
@@ -108,16 +108,21 @@ fn wait(semaphore: &Shared<libc::sem_t>) {
 fn variable(name: &CStr) -> Option<&'static CStr> {
     // SAFETY: the name ends in a zero byte, and no other thread is there that could change the environment.
     let value = unsafe { libc::getenv(name.as_ptr()) };
+    if value.is_null() {
+        return None;
+    }
     // SAFETY: the value ends in a zero byte and stays where it is: only `putenv` with the same name could free it.
-    (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) })
+    Some(unsafe { CStr::from_ptr(value) })
 }
 
 /// The signal to listen to: a real-time one, which no runtime uses for itself unless it was told to.
 fn signal() -> Option<c_int> {
     let signal = variable(c"LSP_SOAK_PURGE_SIGNAL")?.to_str().ok()?.parse().ok()?;
-    (libc::SIGRTMIN()..=libc::SIGRTMAX())
-        .contains(&signal)
-        .then_some(signal)
+    if (libc::SIGRTMIN()..=libc::SIGRTMAX()).contains(&signal) {
+        Some(signal)
+    } else {
+        None
+    }
 }
 
 /// Has the signal wake the thread; false if that cannot be.

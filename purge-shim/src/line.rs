@@ -15,7 +15,7 @@ impl Line {
         }
     }
 
-    /// What was written so far.
+    /// The bytes written so far.
     pub fn written(&self) -> &[u8] {
         &self.bytes[..self.length]
     }

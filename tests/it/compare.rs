@@ -33,7 +33,7 @@ fn compare(records: &TempDir) -> Command {
 
 /// Stdout and stderr of a command that must succeed.
 #[track_caller]
-fn said(command: &mut Command) -> (String, String) {
+fn output_of(command: &mut Command) -> (String, String) {
     let output = command.output().expect("lsp-soak runs");
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{errors}");
@@ -43,7 +43,7 @@ fn said(command: &mut Command) -> (String, String) {
 #[test]
 fn every_format_is_one_document() {
     let records = records();
-    let printed = |format: &str| said(compare(&records).args(["--format", format])).0;
+    let printed = |format: &str| output_of(compare(&records).args(["--format", format])).0;
     for format in ["json", "bencher", "github-action-benchmark"] {
         let document: Value = serde_json::from_str(&printed(format)).expect("it is one JSON document");
         assert!(!document.is_null(), "{format}");
@@ -64,7 +64,7 @@ fn every_format_is_one_document() {
 #[test]
 fn a_run_counts_once_however_often_it_is_named() {
     let records = records();
-    let once = said(compare(&records).arg("--details")).0;
+    let once = output_of(compare(&records).arg("--details")).0;
     fs::create_dir(records.path().join("copies")).expect("the directory is ours");
     fs::copy(
         records.path().join("run-003-ty.jsonl"),
@@ -72,7 +72,7 @@ fn a_run_counts_once_however_often_it_is_named() {
     )
     .expect("the directory is ours");
     let mut twice = compare(&records);
-    let (twice, errors) = said(twice.arg("--details").arg(records.path().join("run-001-ty.jsonl")));
+    let (twice, errors) = output_of(twice.arg("--details").arg(records.path().join("run-001-ty.jsonl")));
     assert!(
         errors.contains("is a copy of") && errors.contains("and so for 1 more"),
         "{errors}"
@@ -87,11 +87,11 @@ fn a_workflow_gets_a_summary_and_annotations() {
     let records = records();
     let summary: PathBuf = records.path().join("summary.md");
     fs::write(&summary, "before\n").expect("the directory is ours");
-    let (alone, errors) = said(compare(&records).args(["--format", "json"]));
+    let (alone, errors) = output_of(compare(&records).args(["--format", "json"]));
     assert!(!errors.contains("::error"), "{errors}");
     let mut command = compare(&records);
     command.args(["--format", "json"]);
-    let (inside, errors) = said(
+    let (inside, errors) = output_of(
         command
             .env("GITHUB_ACTIONS", "true")
             .env("GITHUB_STEP_SUMMARY", &summary),
@@ -102,7 +102,7 @@ fn a_workflow_gets_a_summary_and_annotations() {
     assert!(annotations[0].starts_with("::error title=") && annotations[0].contains("::clangd failed"));
     let markdown = fs::read_to_string(&summary).expect("it is there");
     assert!(markdown.starts_with("before\n### "), "{markdown}");
-    let (_, errors) = said(command.args(["--baseline", "ty"]));
+    let (_, errors) = output_of(command.args(["--baseline", "ty"]));
     assert!(
         !errors.contains("::error"),
         "what the step was told is not told again: {errors}"
@@ -115,7 +115,7 @@ fn a_summary_that_cannot_be_written_is_no_failure() {
     let records = records();
     let nowhere = records.path().join("nowhere/summary.md");
     let mut command = compare(&records);
-    let (_, errors) = said(
+    let (_, errors) = output_of(
         command
             .env("GITHUB_ACTIONS", "true")
             .env("GITHUB_STEP_SUMMARY", nowhere),

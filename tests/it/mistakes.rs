@@ -24,16 +24,16 @@ fn run(directory: &Path, args: &[&str]) -> (String, Option<i32>) {
 
 /// Messages and exit code of any subcommand.
 fn soak(directory: &Path, args: &[&str]) -> (String, Option<i32>) {
-    said(Command::new(env!("CARGO_BIN_EXE_lsp-soak")), directory, args)
+    output_of(Command::new(env!("CARGO_BIN_EXE_lsp-soak")), directory, args)
 }
 
 /// As [`run`], with a prepared command.
 fn run_by(mut command: Command, directory: &Path, args: &[&str]) -> (String, Option<i32>) {
     command.arg("run");
-    said(command, directory, args)
+    output_of(command, directory, args)
 }
 
-fn said(mut command: Command, directory: &Path, args: &[&str]) -> (String, Option<i32>) {
+fn output_of(mut command: Command, directory: &Path, args: &[&str]) -> (String, Option<i32>) {
     let output = command
         .args(args)
         .current_dir(directory)

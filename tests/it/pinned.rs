@@ -18,7 +18,7 @@ mod servers;
 /// A directory with a cache of its own.
 struct Place(TempDir);
 
-/// What a command printed.
+/// Output of a command.
 struct Said {
     code: Option<i32>,
     stdout: String,
@@ -49,10 +49,10 @@ impl Place {
     }
 
     fn soak(&self, words: &[&str]) -> Said {
-        self.said(&mut self.command(words))
+        self.run(&mut self.command(words))
     }
 
-    fn said(&self, command: &mut Command) -> Said {
+    fn run(&self, command: &mut Command) -> Said {
         let output = command.output().expect("lsp-soak runs");
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it is text");
         Said {
@@ -304,7 +304,7 @@ fn the_setup_of_a_hook_knows_only_its_own_repository() {
         "git = \"{url}\"\nrev = \"{commit}\"\nsetup = \"git rev-parse --absolute-git-dir > ../../../../where\""
     ));
     let other = place.path().join("repository/.git");
-    let said = place.said(
+    let said = place.run(
         place
             .command(&["check", "a.toml"])
             .env("GIT_DIR", &other)
@@ -414,7 +414,7 @@ fn an_entry_of_which_a_part_was_removed_is_fetched_again() {
     ]);
     failing.arg(clear.get_program()).args(clear.get_args());
     failing.envs(clear.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let failed = place.said(&mut failing);
+    let failed = place.run(&mut failing);
     assert!(
         failed.stderr.contains("cannot remove"),
         "{}{}",

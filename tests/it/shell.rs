@@ -15,7 +15,7 @@ fn printed(args: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("it is text")
 }
 
-/// Whether an optional program is installed.
+/// True if an optional program is installed.
 fn is_here(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok()
 }

@@ -17,7 +17,7 @@ fn allocator(what: &str) -> Output {
 
 /// The detection of a program and its settings, as JSON.
 #[track_caller]
-fn found(what: &str) -> Value {
+fn inspect(what: &str) -> Value {
     let output = allocator(what);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{what}: {errors}");
@@ -26,7 +26,7 @@ fn found(what: &str) -> Value {
 
 #[track_caller]
 fn is(what: &str, family: &str, confidence: &str) -> Value {
-    let found = found(what);
+    let found = inspect(what);
     let allocator = &found["allocator"];
     assert_eq!(
         (&allocator["family"], &allocator["confidence"]),
@@ -51,13 +51,13 @@ fn refused(program: &str, cases: &[(&str, &str)]) {
 /// The value of a setting in force, and whether it is the requested one.
 #[track_caller]
 fn seen(what: &str, at: usize) -> (Option<String>, Option<bool>) {
-    let found = found(what);
+    let found = inspect(what);
     let knob = &found["knobs"][at];
     (knob["effective"].as_str().map(str::to_owned), knob["taken"].as_bool())
 }
 
 #[track_caller]
-fn takes(what: &str, effective: &str) {
+fn assert_takes(what: &str, effective: &str) {
     assert_eq!(seen(what, 0), (Some(effective.to_owned()), Some(true)), "{what}");
 }
 
@@ -66,9 +66,10 @@ fn the_c_library_is_found_and_its_settings_are_checked_by_the_loader() {
     let system = is(SYSTEM, "glibc", "likely");
     assert!(system["allocator"]["version"].is_string(), "{system:#}");
     is("/bin/true", "glibc", "likely");
-    takes(&format!("MALLOC_ARENA_MAX=2 {SYSTEM}"), "0x2");
-    takes(&format!("GLIBC_TUNABLES=glibc.malloc.arena_max=3 {SYSTEM}"), "0x3");
-    let goes_by = |what: &str, name: &str| found(what)["allocator"]["options"][format!("glibc.malloc.{name}")].clone();
+    assert_takes(&format!("MALLOC_ARENA_MAX=2 {SYSTEM}"), "0x2");
+    assert_takes(&format!("GLIBC_TUNABLES=glibc.malloc.arena_max=3 {SYSTEM}"), "0x3");
+    let goes_by =
+        |what: &str, name: &str| inspect(what)["allocator"]["options"][format!("glibc.malloc.{name}")].clone();
     let trim = goes_by(SYSTEM, "trim_threshold");
     assert!(trim.as_str().is_some_and(|trim| trim.contains("default")), "{trim}");
     let set = format!("GLIBC_TUNABLES=glibc.malloc.tcache_count=0 MALLOC_ARENA_MAX=2 {SYSTEM}");
@@ -114,10 +115,10 @@ fn jemalloc_is_found_with_its_prefix_and_checks_its_settings_itself() {
         (&"_rjem_".into(), &"_RJEM_MALLOC_CONF".into())
     );
     assert_eq!(facts["options"]["dirty_decay_ms"], "10000");
-    takes(&format!("_RJEM_MALLOC_CONF=dirty_decay_ms:7,narenas:2 {JEMALLOC}"), "7");
-    takes(&format!("_RJEM_MALLOC_CONF=narenas:default {JEMALLOC}"), "default");
-    takes(&format!("_RJEM_MALLOC_CONF=lg_tcache_max:13 {JEMALLOC}"), "13");
-    takes(
+    assert_takes(&format!("_RJEM_MALLOC_CONF=dirty_decay_ms:7,narenas:2 {JEMALLOC}"), "7");
+    assert_takes(&format!("_RJEM_MALLOC_CONF=narenas:default {JEMALLOC}"), "default");
+    assert_takes(&format!("_RJEM_MALLOC_CONF=lg_tcache_max:13 {JEMALLOC}"), "13");
+    assert_takes(
         &format!("_RJEM_MALLOC_CONF=confirm_conf:false,stats_print:false,dirty_decay_ms:8 {JEMALLOC}"),
         "8",
     );
@@ -189,10 +190,10 @@ fn a_variable_that_jemalloc_does_not_read_is_refused_with_the_one_that_it_does()
 fn mimalloc_is_found_and_its_settings_are_compared_with_its_list() {
     let mimalloc = is(MIMALLOC, "mimalloc", "certain");
     assert_eq!(mimalloc["allocator"]["options"]["purge_delay"], "1000", "{mimalloc:#}");
-    takes(&format!("MIMALLOC_PURGE_DELAY=5 {MIMALLOC}"), "5");
-    takes(&format!("MIMALLOC_VERBOSE=0 MIMALLOC_PURGE_DELAY=5 {MIMALLOC}"), "5");
-    takes(&format!("MIMALLOC_ALLOW_THP=no {MIMALLOC}"), "0");
-    takes(&format!("MIMALLOC_ARENA_RESERVE=64MiB {MIMALLOC}"), "65536 KiB");
+    assert_takes(&format!("MIMALLOC_PURGE_DELAY=5 {MIMALLOC}"), "5");
+    assert_takes(&format!("MIMALLOC_VERBOSE=0 MIMALLOC_PURGE_DELAY=5 {MIMALLOC}"), "5");
+    assert_takes(&format!("MIMALLOC_ALLOW_THP=no {MIMALLOC}"), "0");
+    assert_takes(&format!("MIMALLOC_ARENA_RESERVE=64MiB {MIMALLOC}"), "65536 KiB");
     refused(
         MIMALLOC,
         &[
@@ -242,7 +243,7 @@ fn a_program_that_never_ends_is_asked_once_and_left_unknown() {
         "launcher",
         "#!/bin/sh\nwhat=sleep\nexec \"$what\" 1000\n",
     );
-    let found = found(&launcher);
+    let found = inspect(&launcher);
     assert_eq!(found["allocator"]["confidence"], "guess", "{found:#}");
     let evidence = found["allocator"]["evidence"].to_string();
     assert!(
@@ -273,7 +274,7 @@ fn a_runtime_is_asked_whether_it_takes_its_settings() {
     let directory = tempfile::tempdir().expect("there is a place for temporary files");
     // The python on PATH may be a script.
     let python = script(directory.path(), "python", "#!/usr/bin/python3\nprint('1')\n");
-    let found = found(&format!("PYTHONMALLOC=malloc {python}"));
+    let found = inspect(&format!("PYTHONMALLOC=malloc {python}"));
     assert_ne!(found["allocator"]["family"], "pymalloc", "{found:#}");
     assert_eq!(found["knobs"][0]["taken"], true, "{found:#}");
     for (setting, says) in [
@@ -302,7 +303,7 @@ mod runs {
         // No check before the run can show the launched program.
         let text = format!("#!/bin/sh\nserver={JEMALLOC}\n[ \"$1\" = --version ] && exit 0\n\"$server\" \"$@\"\n");
         let launcher = script(directory.path(), "launcher", &text);
-        assert_ne!(found(&launcher)["allocator"]["family"], "jemalloc");
+        assert_ne!(inspect(&launcher)["allocator"]["family"], "jemalloc");
         let summary = Soak::new(START).named(&launcher).run().passed();
         let allocator = summary.header.server.allocator.expect("it was looked for");
         assert_eq!(allocator.family, AllocatorFamily::Jemalloc, "{allocator:?}");

@@ -8,13 +8,13 @@ use crate::ground::{LINKED_SYSTEM, PreparedWorkspace};
 
 /// Two servers: `base`, and `more` with 50 % more.
 fn pair() -> PreparedWorkspace {
-    let ground = PreparedWorkspace::pair().with("base", &["--ballast", "40MiB"], "");
-    ground.with("more", &["--ballast", "60MiB"], "")
+    let ground = PreparedWorkspace::pair().with_server("base", &["--ballast", "40MiB"], "");
+    ground.with_server("more", &["--ballast", "60MiB"], "")
 }
 
 /// The stderr of a command that must succeed.
 #[track_caller]
-fn told(pair: &PreparedWorkspace, words: &[&str]) -> String {
+fn run_output(pair: &PreparedWorkspace, words: &[&str]) -> String {
     pair.ends(0, words).1
 }
 
@@ -39,7 +39,7 @@ const AUTO: [&str; 9] = [
 fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
     let pair = pair();
     let auto = [&AUTO[..], &["5"]].concat();
-    let before = told(&pair, &auto);
+    let before = run_output(&pair, &auto);
     assert!(before.contains("the detectable difference is not known"), "{before}");
     assert!(before.contains("calibrate scenario.toml --server base"), "{before}");
 
@@ -74,7 +74,7 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
     let typed = [
         "--server", "x: A=1 base", "--server", "more", "--runs", "auto", "--looks", "2",
     ];
-    let other = told(&pair, &[&["run", "scenario.toml"][..], &typed].concat());
+    let other = run_output(&pair, &[&["run", "scenario.toml"][..], &typed].concat());
     assert!(other.contains("was made with another environment"), "{other}");
     assert!(
         other.contains("calibrate scenario.toml --server 'A=1 base' --lens as-shipped`"),
@@ -91,7 +91,7 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
 
     let scenario = fs::read_to_string(pair.join("scenario.toml")).expect("it can be read");
     pair.write("scenario.toml", &scenario.replace("per-file = 2", "per-file = 1"));
-    let other = told(&pair, &auto);
+    let other = run_output(&pair, &auto);
     assert!(other.contains("was made with another scenario"), "{other}");
     assert!(!other.contains("smallest growth that shows"), "{other}");
 }
@@ -99,7 +99,7 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
 #[test]
 fn two_servers_are_calibrated_at_once_and_a_gate_of_both_decides_after_three_runs() {
     let pair = pair();
-    let report = pair.said(&[
+    let report = pair.stdout(&[
         "calibrate", "scenario.toml", "--server", "base", "--server", "more", "--lens", "as-shipped", "--out", "own",
         "-q",
     ]);
@@ -132,9 +132,9 @@ fn two_servers_are_calibrated_at_once_and_a_gate_of_both_decides_after_three_run
 
 #[test]
 fn a_calibration_is_of_the_lens_that_a_gate_decides_by_and_names_what_is_missing() {
-    let purgeable = PreparedWorkspace::pair().with("base", &["--ballast", "40MiB"], LINKED_SYSTEM);
+    let purgeable = PreparedWorkspace::pair().with_server("base", &["--ballast", "40MiB"], LINKED_SYSTEM);
     let calibrate = ["calibrate", "scenario.toml", "--server", "base", "--runs", "6"];
-    let report = purgeable.said(&calibrate);
+    let report = purgeable.stdout(&calibrate);
     assert!(report.contains("base against itself, purged, 6 runs"), "{report}");
     assert!(
         report.contains("6 more calibration runs let a gate decide after 3 runs"),
@@ -142,7 +142,7 @@ fn a_calibration_is_of_the_lens_that_a_gate_decides_by_and_names_what_is_missing
     );
     let next = "\nlsp-soak calibrate scenario.toml --server base --lens purged --runs 6\n";
     assert!(report.contains(next), "{report}");
-    let report = purgeable.said(&calibrate);
+    let report = purgeable.stdout(&calibrate);
     assert!(
         report.contains("\nlsp-soak gate scenario.toml --baseline base --candidate NEW\n"),
         "{report}"

@@ -13,8 +13,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Two servers with 20 MiB; `more` has 6 MiB on top.
 fn pair() -> PreparedWorkspace {
-    let ground = PreparedWorkspace::pair().with("base", &["--ballast", "20MiB"], "");
-    ground.with("more", &["--ballast", "26MiB"], "")
+    let ground = PreparedWorkspace::pair().with_server("base", &["--ballast", "20MiB"], "");
+    ground.with_server("more", &["--ballast", "26MiB"], "")
 }
 
 const RUN: [&str; 6] = ["run", "scenario.toml", "--server", "base", "--server", "more"];
@@ -22,7 +22,7 @@ const RUN: [&str; 6] = ["run", "scenario.toml", "--server", "base", "--server", 
 #[test]
 fn two_servers_run_twice_after_a_warm_up_and_are_compared() {
     let pair = pair();
-    let report = pair.said(&[&RUN[..], &["--runs", "2", "--out", "out", "-q"]].concat());
+    let report = pair.stdout(&[&RUN[..], &["--runs", "2", "--out", "out", "-q"]].concat());
     assert_eq!(pair.records("out").len(), 6);
     assert!(report.contains("more: private memory after goto +"), "{report}");
     assert!(unwrapped(&report).contains("(2 runs each)"), "{report}");
@@ -31,15 +31,15 @@ fn two_servers_run_twice_after_a_warm_up_and_are_compared() {
         "{report}"
     );
     assert_eq!(
-        pair.said(&["compare", "out"]),
+        pair.stdout(&["compare", "out"]),
         report,
         "a comparison is a function of its records"
     );
     let page = fs::read_to_string(pair.join("out/report.html")).expect("it lies beside the records");
-    assert_eq!(pair.said(&["compare", "out", "--format", "html"]), page);
+    assert_eq!(pair.stdout(&["compare", "out", "--format", "html"]), page);
     for (name, format) in [("report.md", "markdown"), ("summary.json", "json")] {
         let beside = fs::read_to_string(pair.join("out").join(name)).expect("it lies beside the records");
-        let printed = pair.said(&["compare", "out", "--format", format]);
+        let printed = pair.stdout(&["compare", "out", "--format", format]);
         assert_eq!(printed.replace("out/run-", "run-"), beside);
     }
 }
@@ -47,17 +47,18 @@ fn two_servers_run_twice_after_a_warm_up_and_are_compared() {
 #[test]
 fn the_first_server_that_is_named_is_the_baseline_also_of_one_run_each() {
     let pair = pair();
-    let report = pair.said(&[&RUN[..], &["--runs", "1", "--out", "out", "-q", "--details"]].concat());
+    let report = pair.stdout(&[&RUN[..], &["--runs", "1", "--out", "out", "-q", "--details"]].concat());
     assert!(report.contains("  base  1 run, the baseline"), "{report}");
-    assert_eq!(pair.said(&["compare", "out", "--details"]), report);
+    assert_eq!(pair.stdout(&["compare", "out", "--details"]), report);
 }
 
 #[test]
 fn a_server_that_crashes_in_its_first_run_is_said_to_have_failed() {
-    let ground =
-        PreparedWorkspace::pair()
-            .with("base", &[], "")
-            .with("crash", &["--crash-on", "textDocument/definition"], "");
+    let ground = PreparedWorkspace::pair().with_server("base", &[], "").with_server(
+        "crash",
+        &["--crash-on", "textDocument/definition"],
+        "",
+    );
     let words = [
         "run", "scenario.toml", "--server", "base", "--server", "crash", "--out", "out", "-q",
     ];
@@ -66,7 +67,7 @@ fn a_server_that_crashes_in_its_first_run_is_said_to_have_failed() {
         report.contains("no run counts, so there is no result: crash failed"),
         "{report}"
     );
-    let junit = ground.said(&["compare", "out", "--format", "junit"]);
+    let junit = ground.stdout(&["compare", "out", "--format", "junit"]);
     assert!(
         junit.contains("errors=\"1\"") && !junit.contains("the same work"),
         "{junit}"
@@ -113,13 +114,13 @@ fn a_campaign_that_was_killed_goes_on_where_it_was() {
         );
     }
     assert!(unwrapped(&report).contains("(3 runs each)"), "{report}");
-    assert_eq!(pair.said(&["compare", &out_name]), report);
+    assert_eq!(pair.stdout(&["compare", &out_name]), report);
 }
 
 #[test]
 fn runs_are_not_gone_on_with_by_another_server_or_on_another_project() {
     let pair = pair();
-    pair.said(&[&RUN[..], &["--runs", "2", "--out", "out", "-q"]].concat());
+    pair.stdout(&[&RUN[..], &["--runs", "2", "--out", "out", "-q"]].concat());
     let servers = fs::read_to_string(pair.join("servers.toml")).expect("it can be read");
     let shop = fs::read_to_string(pair.join("workspace/shop.py")).expect("it can be read");
     for record in &pair.records("out")[4..] {
@@ -143,7 +144,7 @@ fn runs_are_not_gone_on_with_by_another_server_or_on_another_project() {
         );
         pair.write(file, &before);
     }
-    let report = pair.said(&resume);
+    let report = pair.stdout(&resume);
     assert!(unwrapped(&report).contains("(2 runs each)"), "{report}");
     assert!(
         report.starts_with("pair: more against base (all fixture-system "),
@@ -156,10 +157,10 @@ fn the_parts_of_a_plan_are_joined() {
     let pair = pair();
     for part in ["1/2", "2/2"] {
         let out = format!("part-{}", &part[..1]);
-        pair.said(&[&RUN[..], &["--runs", "4", "--partition", part, "--out", &out, "-q"]].concat());
+        pair.stdout(&[&RUN[..], &["--runs", "4", "--partition", part, "--out", &out, "-q"]].concat());
         assert_eq!(pair.records(&out).len(), 6, "two blocks and a warm-up of two servers");
     }
-    let report = pair.said(&["compare", "part-1", "part-2", "--details"]);
+    let report = pair.stdout(&["compare", "part-1", "part-2", "--details"]);
     assert!(report.contains("4 runs + 2 warm-up"), "{report}");
     assert!(report.contains("on 2 machines"), "{report}");
 }
@@ -183,7 +184,7 @@ fn several_runs_are_one_list_in_json() {
     let words = [
         "run", "scenario.toml", "--server", "base", "--runs", "2", "--out", "out", "-q", "--format", "json",
     ];
-    let text = pair.said(&words);
+    let text = pair.stdout(&words);
     let list: Vec<serde_json::Value> = serde_json::from_str(&text).expect("it is one list");
     assert_eq!(list.len(), 3);
 }
@@ -232,20 +233,20 @@ fn nobody_else_writes_into_a_directory_while_a_campaign_goes_on_there() {
 #[test]
 fn a_start_that_failed_leaves_its_directory_to_the_next_try() {
     let broken = "[server.broken]\nbuild = ['false']\nlanguages = ['python']\n";
-    let ground = PreparedWorkspace::pair().with("base", &[], "");
+    let ground = PreparedWorkspace::pair().with_server("base", &[], "");
     let profiles = fs::read_to_string(ground.join("servers.toml")).expect("it was written");
     ground.write("servers.toml", &(profiles + broken));
     let words = |server| ["run", "scenario.toml", "--server", server, "--out", "out", "-q"];
     ground.ends(2, &words("broken"));
     assert!(!ground.join("out").exists(), "nothing was recorded");
-    ground.said(&words("base"));
+    ground.stdout(&words("base"));
     assert_eq!(ground.records("out").len(), 1);
 }
 
 #[test]
 fn what_changes_only_the_output_may_stand_beside_resume() {
-    let ground = PreparedWorkspace::pair().with("base", &[], "");
-    ground.said(&["run", "scenario.toml", "--server", "base", "--out", "out", "-v"]);
+    let ground = PreparedWorkspace::pair().with_server("base", &[], "");
+    ground.stdout(&["run", "scenario.toml", "--server", "base", "--out", "out", "-v"]);
     let (json, errors) = ground.ends(0, &["run", "--resume", "out", "-q", "--format", "json"]);
     serde_json::from_str::<serde_json::Value>(&json).expect("it is JSON");
     assert_eq!(errors, "");

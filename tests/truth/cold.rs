@@ -21,7 +21,7 @@ fn cold(place: &TempDir, words: &[&str]) -> Output {
     command.output().expect("lsp-soak starts")
 }
 
-/// What is printed by one that succeeds.
+/// Output of a command that succeeds.
 #[track_caller]
 fn passed(output: &Output) -> String {
     let [said, errors] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
@@ -33,7 +33,7 @@ fn place() -> TempDir {
     tempfile::tempdir().expect("there is a place for temporary files")
 }
 
-/// What a command used, in each record of a label.
+/// Resources of a command, from each record of a label.
 fn ends(place: &TempDir, label: &str) -> Vec<Value> {
     let files = fs::read_dir(place.path().join("records")).expect("there are records");
     let paths = files.map(|file| file.expect("it can be listed").path());

@@ -18,8 +18,8 @@ fn profile(asked: &str) -> String {
 fn gated(candidate: &str, asked: &str, code: i32) -> Value {
     let own = profile(asked);
     let pair = PreparedWorkspace::pair()
-        .with("base", &["--ballast", "200MiB"], &own)
-        .with("other", &["--ballast", candidate], &own);
+        .with_server("base", &["--ballast", "200MiB"], &own)
+        .with_server("other", &["--ballast", candidate], &own);
     let (said, _) = pair.ends(
         code,
         &[
@@ -60,8 +60,8 @@ const SILENT_COLLECTOR: &str = "allocator = { linked = \"go\" }\nself-report = {
 fn private_memory_decides_where_a_collection_reports_nothing() {
     for (candidate, code, expected) in [("200MiB", 0, "pass"), ("230MiB", 1, "fail")] {
         let pair = PreparedWorkspace::pair()
-            .with("base", &["--ballast", "200MiB"], SILENT_COLLECTOR)
-            .with("other", &["--ballast", candidate], SILENT_COLLECTOR);
+            .with_server("base", &["--ballast", "200MiB"], SILENT_COLLECTOR)
+            .with_server("other", &["--ballast", candidate], SILENT_COLLECTOR);
         let gate = [
             "gate", "scenario.toml", "--baseline", "base", "--candidate", "other", "--runs", "5", "--format", "json",
         ];

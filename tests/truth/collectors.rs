@@ -96,9 +96,9 @@ steps = [{ open = { files = 1 } }, { idle = { for = "1200ms" } }]
 #[test]
 fn check_a_comparison_and_a_gate_tell_what_a_window_is_too_short_for() {
     let java = format!("{JAVA}env = {{ JAVA_TOOL_OPTIONS = '-XX:G1PeriodicGCInterval=60000' }}\n");
-    let ground = PreparedWorkspace::of(&ground::scenario("fixed", "200ms", FIXED), "price = 1\n")
-        .with("base", &[], &java)
-        .with("other", &[], &java);
+    let ground = PreparedWorkspace::new(&ground::scenario("fixed", "200ms", FIXED), "price = 1\n")
+        .with_server("base", &[], &java)
+        .with_server("other", &[], &java);
     ground.write(
         "settled.toml",
         &ground::scenario("settled", "200ms", &format!("{START}{PHASES}")),
@@ -112,7 +112,7 @@ fn check_a_comparison_and_a_gate_tell_what_a_window_is_too_short_for() {
     let (said, errors) = ground.ends(3, &gate);
     assert!(said.contains("may release later is"), "{said}{errors}");
     assert!(said.contains(why), "{said}{errors}");
-    let compared = ground.said(&["compare", "gate", "--format", "json"]);
+    let compared = ground.stdout(&["compare", "gate", "--format", "json"]);
     let compared: serde_json::Value = serde_json::from_str(&compared).expect("it is JSON");
     let reason = &compared["scenarios"][0]["targets"][0]["decay"][0]["servers"][1]["too_short_for"];
     assert_eq!(
@@ -120,9 +120,9 @@ fn check_a_comparison_and_a_gate_tell_what_a_window_is_too_short_for() {
         (&"g1".into(), &121_000_000_000_u64.into()),
         "{compared}"
     );
-    let markdown = ground.said(&["compare", "gate", "--format", "markdown"]);
+    let markdown = ground.stdout(&["compare", "gate", "--format", "markdown"]);
     assert!(markdown.contains(why), "{markdown}");
-    let checked = ground.said(&["check", "scenario.toml", "--server", "base"]);
+    let checked = ground.stdout(&["check", "scenario.toml", "--server", "base"]);
     assert!(
         !checked.contains("--full-decay"),
         "a fixed window waits for nothing: {checked}"

@@ -160,7 +160,7 @@ steps = [{ idle = { mode = "silent", for = "8s" } }, { idle = { mode = "simmer",
             std::thread::spawn(move || {
                 let told = held(program, &options, key, Duration::from_secs(5));
                 let outcome = Soak::new(&format!("{START}{phases}"))
-                    .other(program)
+                    .with_program(program)
                     .server(&options)
                     .run();
                 (program, kind, told, outcome.passed())
@@ -190,7 +190,7 @@ fn what_closing_documents_left_to_the_kernel_is_told() {
                   = { quiet \
                   = \"2s\" }\nsteps = [{ close = {} }]\n";
     let outcome = Soak::new(&format!("{START}{phases}"))
-        .other(JEMALLOC)
+        .with_program(JEMALLOC)
         .server(&["--via", "allocator", "--retain-open", "16MiB"])
         .options(&[
             "--env",
@@ -236,7 +236,7 @@ fn what_was_lazily_freed_is_told_of_a_silent_window() {
 fn jemalloc(phases: &str, options: &str) -> Summary {
     let env = format!("_RJEM_MALLOC_CONF={options}");
     Soak::new(&format!("{START}{phases}"))
-        .other(JEMALLOC)
+        .with_program(JEMALLOC)
         .server(&["--via", "allocator", "--retain-open", "16MiB"])
         .options(&["--env", &env])
         .run()
@@ -260,7 +260,7 @@ fn live_after_churn() -> u64 {
 fn churn(options: &str) -> Outcome {
     let one = CLOSED.replace("files = 3", "files = 1");
     Soak::new(&format!("{START}{one}"))
-        .other(JEMALLOC)
+        .with_program(JEMALLOC)
         .server(&CHURN)
         .options(&["--env", &format!("_RJEM_MALLOC_CONF={options}")])
         .run()
@@ -374,7 +374,7 @@ steps = [
         "256KiB-in=textDocument/documentHighlight",
     ];
     let summary = Soak::new(&format!("{START}{phases}"))
-        .other(JEMALLOC)
+        .with_program(JEMALLOC)
         .server(&["--via", "allocator", "--decay", "32MiB-after=1s"])
         .server(&answers)
         .run()

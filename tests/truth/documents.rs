@@ -127,7 +127,7 @@ struct Place(TempDir);
 
 impl Place {
     /// The directory for this command. With a preload, the server must have no allocator of its own.
-    fn of(command: &str) -> Place {
+    fn for_command(command: &str) -> Place {
         let embeds = |(name, program)| match name {
             "bin/ty" if command.contains("--preload") => (name, SYSTEM),
             _ => (name, program),
@@ -156,7 +156,7 @@ impl Place {
         }
         place.write("servers.toml", &profiles(programs));
         place.write("bin/lab", LAB);
-        fs::set_permissions(place.at("bin/lab"), Permissions::from_mode(0o755)).expect("the directory is ours");
+        fs::set_permissions(place.path("bin/lab"), Permissions::from_mode(0o755)).expect("the directory is ours");
         place.copy("src/myproject", &root.join("fixtures/workspaces/shop"));
         place.copy("src/mycrate", &root.join("fixtures/workspaces/crate"));
         place.copy("src/myc", &root.join("fixtures/workspaces/cproject"));
@@ -199,26 +199,26 @@ impl Place {
     /// Records one run as a file.
     fn record_one(&self, name: &str) {
         self.record("records-of-one", &["ty"]);
-        let record = self.at("records-of-one/run-002-ty.jsonl");
-        fs::rename(record, self.at(name)).expect("the second run is the first that counts");
+        let record = self.path("records-of-one/run-002-ty.jsonl");
+        fs::rename(record, self.path(name)).expect("the second run is the first that counts");
     }
 
     fn write(&self, name: &str, text: &str) {
-        fs::write(self.at(name), text).expect("the directory is ours");
+        fs::write(self.path(name), text).expect("the directory is ours");
     }
 
     fn link(&self, name: &str, to: &Path) {
-        symlink(to, self.at(name)).expect("the directory is ours");
+        symlink(to, self.path(name)).expect("the directory is ours");
     }
 
     /// A writable copy of a project.
     fn copy(&self, name: &str, of: &Path) {
-        let copied = Command::new("cp").arg("-r").arg(of).arg(self.at(name)).status();
+        let copied = Command::new("cp").arg("-r").arg(of).arg(self.path(name)).status();
         assert!(copied.expect("there is cp").success());
     }
 
     /// A path in the directory, with its parent directories created.
-    fn at(&self, name: &str) -> PathBuf {
+    fn path(&self, name: &str) -> PathBuf {
         let path = self.0.path().join(name);
         fs::create_dir_all(path.parent().expect("it is in the directory")).expect("the directory is ours");
         path
@@ -291,7 +291,7 @@ const RECORDED: &str = "3";
 
 /// Runs a command. Any verdict of a gate is fine; bad input, a failing server and a failure of lsp-soak are not.
 fn typed(command: &str, records: &[(&str, &[&str])]) -> Result<(), String> {
-    let place = Place::of(command);
+    let place = Place::for_command(command);
     // A command that writes records gets none.
     let read = records
         .iter()

@@ -115,7 +115,7 @@ fn a_child_that_is_told_to_end_does_not_fail_the_run_and_is_named() {
 #[test]
 fn a_failure_that_the_server_reports_after_it_was_ready_fails_the_run() {
     let failures = "failures = [{ notification = { method = 'textDocument/publishDiagnostics' } }]\n";
-    let ground = PreparedWorkspace::pair().with("server", &[], failures);
+    let ground = PreparedWorkspace::pair().with_server("server", &[], failures);
     let (said, _) = ground.ends(4, &["run", "scenario.toml", "--server", "server", "--out", "out", "-q"]);
     assert!(said.contains("✗ the server reported a failure"), "{said}");
     assert!(said.contains("during phase `goto`"), "{said}");
@@ -241,7 +241,7 @@ fn a_hang_is_wedged_at_its_deadline_and_not_before() {
 #[test]
 fn a_hang_with_busy_processors_is_a_timeout() {
     let limits = "[readiness]\nquiet = \"300ms\"\ntimeout = \"2s\"\n[settle]\nquiet = \"300ms\"\nat-most = \"1s\"\n";
-    let outcome = Soak::with(limits, &format!("{START}{HOVER}"))
+    let outcome = Soak::with_limits(limits, &format!("{START}{HOVER}"))
         .script("(while :; do :; done) &\nexec \"$FIXTURE\" \"$@\"")
         .server(&["--hang-on", "textDocument/hover"])
         .run();
@@ -286,7 +286,9 @@ fn nothing_but_noise_is_no_connection() {
 #[test]
 fn a_program_that_says_nothing_is_wedged_in_the_handshake() {
     let limits = "[readiness]\nquiet = \"300ms\"\ntimeout = \"4s\"\n";
-    let outcome = Soak::with(limits, START).script("echo ready; exec sleep 300").run();
+    let outcome = Soak::with_limits(limits, START)
+        .script("echo ready; exec sleep 300")
+        .run();
     match failed(&outcome) {
         Ending::Wedged { method, .. } => assert_eq!(method, "initialize"),
         ending => panic!("{ending:?}"),

@@ -13,7 +13,7 @@ const URI: &str = "file:///nowhere/one.py";
 /// Long enough for an expected answer. A shorter time could only hide a failure.
 const A_WHILE: Duration = Duration::from_millis(500);
 
-fn at(line: u32, character: u32) -> Value {
+fn position(line: u32, character: u32) -> Value {
     json!({ "textDocument": { "uri": URI }, "position": { "line": line, "character": character } })
 }
 
@@ -122,7 +122,7 @@ fn it_crashes_after_so_many_requests() {
 #[test]
 fn a_hung_method_leaves_the_others_alone() {
     let mut peer = Peer::start(&["--hang-on", "textDocument/hover"]);
-    let hung: Vec<_> = (0..8).map(|_| peer.ask("textDocument/hover", at(0, 0))).collect();
+    let hung: Vec<_> = (0..8).map(|_| peer.ask("textDocument/hover", position(0, 0))).collect();
     for id in hung {
         peer.notify("$/cancelRequest", json!({ "id": id }));
         assert_eq!(peer.answer(id, A_WHILE / 8), None);
@@ -151,8 +151,8 @@ fn a_slow_server_takes_its_time() {
 fn empty_results_are_null_or_empty() {
     let mut peer = Peer::start(&["--empty-results"]);
     peer.open(URI, "def one():\n    return one()\n");
-    assert_eq!(peer.request("textDocument/definition", at(1, 12)), Value::Null);
-    assert_eq!(peer.request("textDocument/completion", at(1, 12)), json!([]));
+    assert_eq!(peer.request("textDocument/definition", position(1, 12)), Value::Null);
+    assert_eq!(peer.request("textDocument/completion", position(1, 12)), json!([]));
     assert_eq!(peer.request("workspace/symbol", json!({ "query": "" })), json!([]));
 }
 
@@ -180,7 +180,7 @@ fn a_flood_on_stderr_must_be_drained() {
 fn a_huge_result_has_the_size_that_was_asked_for() {
     let mut peer = Peer::start(&["--huge-result", "5MiB-in=textDocument/completion"]);
     let resident = crate::peer::anonymous(peer.pid());
-    let answer = peer.request("textDocument/completion", at(0, 0));
+    let answer = peer.request("textDocument/completion", position(0, 0));
     assert!(answer.as_array().is_some_and(|items| items.len() > 100_000));
     let envelope = r#"{"jsonrpc":"2.0","id":3,"result":}"#.len();
     assert_eq!(peer.last_length - envelope, 5 << 20);
@@ -258,7 +258,7 @@ fn a_blocked_server_answers_once_it_was_answered_itself() {
 #[test]
 fn a_wedged_server_reads_nothing_more() {
     let mut peer = Peer::start(&["--stop-reading-after", "4"]);
-    peer.request("textDocument/hover", at(0, 0));
+    peer.request("textDocument/hover", position(0, 0));
     let id = peer.ask("workspace/symbol", json!({ "query": "x" }));
     assert_eq!(peer.answer(id, A_WHILE), None);
     assert_eq!(peer.ended(Duration::ZERO), None);

@@ -105,7 +105,7 @@ fn memory_that_waits_for_traffic_is_kept_in_silence() {
     same(anonymous(peer.pid()), before);
 }
 
-/// Whether a process forked and has not called exec.
+/// True if a process forked and has not called exec.
 fn forked(pid: u32) -> bool {
     let text = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
     proctree::procfs::stat(&text).is_none_or(|stat| stat.forked())
@@ -154,7 +154,7 @@ fn children_end_with_their_server() {
     wait_until("the end of the children", || pids.iter().all(|pid| has_ended(*pid)));
 }
 
-/// Whether the process is gone or a zombie.
+/// True if the process is gone or a zombie.
 pub fn has_ended(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(')')

@@ -11,9 +11,9 @@ use crate::ground::{LINKED_SYSTEM, PreparedWorkspace};
 fn ground() -> PreparedWorkspace {
     PreparedWorkspace::pair()
         .ending_idle()
-        .with("base", &["--ballast", "200MiB"], LINKED_SYSTEM)
-        .with("more", &["--ballast", "206MiB"], LINKED_SYSTEM)
-        .with("empty", &["--ballast", "100MiB", "--empty-results"], LINKED_SYSTEM)
+        .with_server("base", &["--ballast", "200MiB"], LINKED_SYSTEM)
+        .with_server("more", &["--ballast", "206MiB"], LINKED_SYSTEM)
+        .with_server("empty", &["--ballast", "100MiB", "--empty-results"], LINKED_SYSTEM)
         .launched("unknown")
 }
 
@@ -141,8 +141,8 @@ fn a_candidate_that_lost_its_largest_process_is_refused_however_little_is_left()
     let children = ["--children", "1,200MiB"];
     let lossy = [&children[..], &["--kill-children", "15-on=textDocument/definition"]].concat();
     let ground = PreparedWorkspace::pair()
-        .with("whole", &children, LINKED_SYSTEM)
-        .with("lossy", &lossy, LINKED_SYSTEM);
+        .with_server("whole", &children, LINKED_SYSTEM)
+        .with_server("lossy", &lossy, LINKED_SYSTEM);
     let words = [
         "scenario.toml", "--baseline", "whole", "--candidate", "lossy", "--runs", "3", "--out", "out", "-q",
     ];
@@ -218,7 +218,7 @@ fn on_jemalloc(ground: &PreparedWorkspace, from: &str, to: &str) {
 
 #[test]
 fn an_anchor_by_which_nothing_can_be_decided_is_refused_before_the_first_run() {
-    let ground = PreparedWorkspace::pair().with("base", &["--ballast", "20MiB"], LINKED_SYSTEM);
+    let ground = PreparedWorkspace::pair().with_server("base", &["--ballast", "20MiB"], LINKED_SYSTEM);
     let gate = [
         "scenario.toml", "--baseline", "base", "--candidate", "base", "--runs", "2", "-q",
     ];

@@ -48,7 +48,7 @@ pub struct PreparedWorkspace(TempDir);
 
 impl PreparedWorkspace {
     /// A directory with `scenario.toml` over a workspace of one file.
-    pub fn of(scenario: &str, shop: &str) -> PreparedWorkspace {
+    pub fn new(scenario: &str, shop: &str) -> PreparedWorkspace {
         let ground = PreparedWorkspace(tempfile::tempdir().expect("there is a place for temporary files"));
         ground.write("scenario.toml", scenario);
         ground.write("workspace/shop.py", shop);
@@ -56,7 +56,7 @@ impl PreparedWorkspace {
     }
 
     pub fn pair() -> PreparedWorkspace {
-        PreparedWorkspace::of(&scenario("pair", "200ms", PAIR), SHOP)
+        PreparedWorkspace::new(&scenario("pair", "200ms", PAIR), SHOP)
     }
 
     /// Adds an idle window, after which the purged lens accepts the spread of two runs.
@@ -70,7 +70,7 @@ impl PreparedWorkspace {
     }
 
     /// Adds a server: the fixture on the system's allocator with these arguments. `profile` extends its profile.
-    pub fn with(self, name: &str, args: &[&str], profile: &str) -> PreparedWorkspace {
+    pub fn with_server(self, name: &str, args: &[&str], profile: &str) -> PreparedWorkspace {
         let before = fs::read_to_string(self.join("servers.toml")).unwrap_or_default();
         let server =
             format!("[server.{name}]\nprograms = ['{SYSTEM}']\nargs = {args:?}\nlanguages = ['python']\n{profile}");
@@ -124,7 +124,7 @@ impl PreparedWorkspace {
 
     /// The stdout of a command that must succeed.
     #[track_caller]
-    pub fn said(&self, words: &[&str]) -> String {
+    pub fn stdout(&self, words: &[&str]) -> String {
         self.ends(0, words).0
     }
 

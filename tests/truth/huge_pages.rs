@@ -14,8 +14,8 @@ fn system() -> String {
 
 #[test]
 fn huge_pages_that_are_disabled_are_seen_to_be_in_the_server_and_its_children() {
-    let ground = PreparedWorkspace::pair().with("base", &["--children", "1,1MiB"], "");
-    ground.said(&[
+    let ground = PreparedWorkspace::pair().with_server("base", &["--children", "1,1MiB"], "");
+    ground.stdout(&[
         "run", "scenario.toml", "--server", "base", "--thp", "never", "--out", "out", "-q",
     ]);
     let reader = open(&ground.records("out")[0]).expect("it was written");
@@ -34,12 +34,12 @@ fn huge_pages_that_are_disabled_are_seen_to_be_in_the_server_and_its_children() 
 
 #[test]
 fn more_huge_pages_than_the_system_has_are_refused_before_anything_is_started() {
-    let ground = PreparedWorkspace::pair().with("base", &[], "");
+    let ground = PreparedWorkspace::pair().with_server("base", &[], "");
     let words = [
         "run", "scenario.toml", "--server", "base", "--thp", "always", "--out", "out", "-q",
     ];
     if system() == "always" {
-        ground.said(&words);
+        ground.stdout(&words);
         return;
     }
     let (_, stderr) = ground.ends(2, &words);

@@ -134,7 +134,7 @@ fn ctrl_c_twice_during_the_last_shutdown_kills_now() {
 #[test]
 fn ctrl_c_while_the_report_is_printed_ends_with_130_and_the_second_at_once() {
     for twice in [false, true] {
-        let ground = PreparedWorkspace::pair().with("base", &[], "");
+        let ground = PreparedWorkspace::pair().with_server("base", &[], "");
         let words = [
             "run", "scenario.toml", "--server", "base", "--out", "out", "-q", "--format", "html",
         ];

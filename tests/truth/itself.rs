@@ -17,8 +17,8 @@ const SESSIONS: u64 = 20;
 fn pool() -> Vec<Played> {
     let ground = PreparedWorkspace::pair()
         .ending_idle()
-        .with("base", &["--ballast", "200MiB"], LINKED_SYSTEM);
-    ground.said(&[
+        .with_server("base", &["--ballast", "200MiB"], LINKED_SYSTEM);
+    ground.stdout(&[
         "run", "scenario.toml", "--server", "base", "--lens", "purged", "--runs", "12", "--out", "pool", "-q",
     ]);
     let records = ground.records("pool");

@@ -14,8 +14,8 @@ const HOLDS: [&str; 2] = ["--ballast", "40MiB"];
 
 fn pair() -> PreparedWorkspace {
     PreparedWorkspace::pair()
-        .with("base", &HOLDS, "")
-        .with("other", &HOLDS, "")
+        .with_server("base", &HOLDS, "")
+        .with_server("other", &HOLDS, "")
 }
 
 fn headers(pair: &PreparedWorkspace, out: &str) -> Vec<Value> {
@@ -25,7 +25,7 @@ fn headers(pair: &PreparedWorkspace, out: &str) -> Vec<Value> {
     texts.map(|text| first(text).expect("it is JSON")).collect()
 }
 
-/// Whether this machine gives two processors; of one that gives one, the refusal is tested.
+/// True if this machine gives two processors; with one, the refusal is tested.
 fn are_two() -> bool {
     thread::available_parallelism().is_ok_and(|processors| processors.get() > 1)
 }
@@ -61,7 +61,7 @@ fn two_runs_at_once_have_processors_of_their_own_and_the_memory_of_one_alone() {
     let first = shares.first().expect("there are two").trim_matches('"').to_owned();
     let alone = [&jobs[..], &["-q", "--cpus", &first, "--out", "alone"]].concat();
     pair.ends(0, &alone);
-    let both = pair.said(&[
+    let both = pair.stdout(&[
         "gate", "--from", "together", "alone", "--baseline", "base", "--candidate", "other", "--format", "json",
     ]);
     let gate: Value = serde_json::from_str(&both).expect("it is JSON");
@@ -73,7 +73,7 @@ fn every_run_of_a_block_is_played_where_a_block_has_more_runs_than_jobs() {
     if !are_two() {
         return;
     }
-    let all = pair().with("third", &HOLDS, "");
+    let all = pair().with_server("third", &HOLDS, "");
     let words = [
         "run", "scenario.toml", "--server", "base", "--server", "other", "--server", "third", "--runs", "2", "--jobs",
         "2", "--out", "out", "-q",

@@ -30,14 +30,14 @@ impl Source for Idle<'_> {
 
     fn look(&mut self, _now: Nanos, _effort: Effort, found: &mut Vec<Found>) -> io::Result<()> {
         if !std::mem::replace(&mut self.looked, true) {
-            found.extend(TREE.into_iter().map(of));
+            found.extend(TREE.into_iter().map(read_process));
         }
         Ok(())
     }
 
     fn open(&mut self, pid: u32) -> io::Result<(u32, Opened)> {
         let opened = Opened {
-            found: of(pid),
+            found: read_process(pid),
             started: u64::from(pid),
             name: "server".to_owned(),
         };
@@ -63,7 +63,7 @@ impl Source for Idle<'_> {
             ..Counters::default()
         };
         let kin = Kin {
-            parent: of(*process).parent,
+            parent: read_process(*process).parent,
             group: Some(TREE[0]),
             session: Some(5),
             reaped: Some(0),
@@ -106,7 +106,7 @@ impl Source for Idle<'_> {
     }
 }
 
-fn of(pid: u32) -> Found {
+fn read_process(pid: u32) -> Found {
     Found {
         pid,
         parent: TREE.iter().rev().copied().find(|parent| *parent < pid).unwrap_or(10),

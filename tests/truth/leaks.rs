@@ -26,20 +26,20 @@ steps = [{ idle = { for = "50ms" } }]
 fn hunt() -> PreparedWorkspace {
     let function = |number: u32| format!("def price_{number}(item):\n    return item\n\n\nprice_{number}({number})\n");
     let shop = (0..10).map(function).collect::<Vec<String>>().join("\n\n");
-    PreparedWorkspace::of(&scenario("hunt", "100ms", PHASES), &shop)
-        .with(
+    PreparedWorkspace::new(&scenario("hunt", "100ms", PHASES), &shop)
+        .with_server(
             "leaky",
             &["--ballast", "20MiB", "--leak", "64KiB-per=textDocument/hover"],
             "",
         )
-        .with("tight", &["--ballast", "20MiB"], "")
+        .with_server("tight", &["--ballast", "20MiB"], "")
 }
 
 fn record(hunt: &PreparedWorkspace, server: &str, out: &str) -> Value {
     let words = [
         "run", "scenario.toml", "--server", server, "--out", out, "-q", "--format", "json", "--interval", "10ms",
     ];
-    serde_json::from_str(&hunt.said(&words)).expect("it is JSON")
+    serde_json::from_str(&hunt.stdout(&words)).expect("it is JSON")
 }
 
 fn slope<'r>(report: &'r Value, name: &str) -> &'r Value {
@@ -62,14 +62,14 @@ fn a_leak_is_found_sized_and_put_down_to_its_method_and_the_same_work_without_it
         assert_eq!(slope(&report, "definition")["grows"], "no", "{report:#}");
         assert_eq!(slope(&report, "silence")["shape"], "flat", "{report:#}");
     }
-    let report = hunt.said(&["compare", "1", "2", "3"]);
+    let report = hunt.stdout(&["compare", "1", "2", "3"]);
     assert!(report.contains("leaky: retention growth in hover: +6"), "{report}");
     assert!(report.contains("KiB per request"), "{report}");
     assert!(
         report.contains("leaky: no retention growth in definition, silence"),
         "{report}"
     );
-    let report = hunt.said(&["report", "1"]);
+    let report = hunt.stdout(&["report", "1"]);
     assert!(report.contains("retention growth in hover: +6"), "{report}");
     assert!(report.contains("one run is no verdict"), "{report}");
     assert!(!report.contains("no retention growth"), "{report}");
@@ -94,11 +94,11 @@ name = "touch"
 repeat = { times = 12 }
 steps = [{ touch = { files = 1 } }]
 "#;
-    let workspace = PreparedWorkspace::of(
+    let workspace = PreparedWorkspace::new(
         &scenario("touch", "100ms", phases),
         "def price(item):\n    return item\n",
     )
-    .with("keeps", &["--leak-per-content", "1MiB"], "");
+    .with_server("keeps", &["--leak-per-content", "1MiB"], "");
     let report = record(&workspace, "keeps", "1");
     let per_round = slope(&report, "touch")["per_round"].as_f64().expect("it is known");
     assert!(
@@ -142,9 +142,9 @@ slope = "64 KiB"
 #[test]
 fn growth_is_denied_only_of_what_was_asked() {
     let shop = "def price(item):\n    return item\n\n\nprice(1)\n";
-    let ground = PreparedWorkspace::of(&scenario("unasked", "100ms", UNASKED), shop)
-        .with("old", &["--ballast", "20MiB"], LINKED_SYSTEM)
-        .with("new", &["--ballast", "20MiB"], LINKED_SYSTEM);
+    let ground = PreparedWorkspace::new(&scenario("unasked", "100ms", UNASKED), shop)
+        .with_server("old", &["--ballast", "20MiB"], LINKED_SYSTEM)
+        .with_server("new", &["--ballast", "20MiB"], LINKED_SYSTEM);
     ground.write("gate.toml", GATE);
     let gate = [
         "gate", "scenario.toml", "--baseline", "old", "--candidate", "new", "--lens", "as-shipped", "--gate",
@@ -162,7 +162,7 @@ fn growth_is_denied_only_of_what_was_asked() {
     }
     ground.write("gate.toml", &format!("{GATE}phase = \"hover\"\n"));
     ground.ends(0, &["gate", "--from", "out", "--gate", "gate.toml", "--runs", "3"]);
-    let said = ground.said(&["compare", "out"]);
+    let said = ground.stdout(&["compare", "out"]);
     for part in [
         "candidate: no retention growth in hover: ",
         "candidate: not decided in short: 5 rounds, the rule needs 20",

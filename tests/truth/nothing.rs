@@ -147,12 +147,12 @@ fn nothing_is_started_to_ask_for_the_width_of_a_terminal_that_is_not_there() {
 #[test]
 fn a_server_that_lacks_a_step_is_refused_before_the_warm_up_of_any_other() {
     let phases = "[[phase]]\nname = \"refactor\"\nsteps = [{ open = { files = 1 } }, { rename = {} }]\n";
-    let ground = PreparedWorkspace::of(
+    let ground = PreparedWorkspace::new(
         &scenario("pair", "200ms", &format!("{START}{phases}")),
         "price = 1\nprice\n",
     )
-    .with("one", &[], "")
-    .with("other", &["--ballast", "1MiB"], "");
+    .with_server("one", &[], "")
+    .with_server("other", &["--ballast", "1MiB"], "");
     let run = ["run", "scenario.toml", "--server", "one", "--server", "other"];
     let (_, said) = ground.ends(4, &[&run[..], &["--runs", "1", "--out", "records"]].concat());
     assert!(said.contains("`one` lacks steps that `pair` requires"), "{said}");
@@ -171,8 +171,8 @@ fn a_server_that_lacks_a_step_is_refused_before_the_warm_up_of_any_other() {
 #[test]
 fn a_server_that_fails_to_start_is_seen_before_the_warm_up_of_any_other_and_leaves_no_record() {
     let ground = PreparedWorkspace::pair()
-        .with("good", &[], "")
-        .with("bad", &["--nonsense"], "");
+        .with_server("good", &[], "")
+        .with_server("bad", &["--nonsense"], "");
     let run = [
         "run", "scenario.toml", "--server", "good", "--server", "bad", "--runs", "3",
     ];

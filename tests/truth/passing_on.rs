@@ -205,7 +205,7 @@ fn a_gate_refuses_servers_that_ran_without_their_settings() {
         "run", "scenario.toml", "--server", "base", "--server", "behind", "--env", "MALLOC_ARENA_MAX=1", "--runs", "1",
         "-q", "--format", "markdown",
     ];
-    let said = ground.said(&run);
+    let said = ground.stdout(&run);
     let words = "behind ran without its setting, so it is not compared";
     assert!(said.contains(words), "{said}");
 }

@@ -27,7 +27,7 @@ pub struct Peer {
     stdin: Option<ChildStdin>,
     sent: Receiver<Sent>,
     last_id: i64,
-    /// Whether to answer the server's requests.
+    /// True to answer the server's requests.
     pub answers: bool,
     /// Messages besides answers, by method; noise has the empty name.
     pub seen: HashMap<String, Vec<Value>>,

@@ -399,7 +399,7 @@ fn compiled(directory: &Path, text: &str, options: &[&str]) -> PathBuf {
 #[test]
 fn a_gate_under_a_preloaded_allocator_decides_only_on_what_was_served_by_it() {
     let held = ["--via", "allocator", "--retain-open", "16MiB"];
-    let ground = PreparedWorkspace::pair().ending_idle().with("base", &held, "");
+    let ground = PreparedWorkspace::pair().ending_idle().with_server("base", &held, "");
     let launcher = format!("#!/bin/sh\nenv -u LD_PRELOAD {SYSTEM} \"$@\"\ntrue\n");
     ground.write("launcher", &launcher);
     let launcher = ground.join("launcher");

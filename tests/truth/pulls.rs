@@ -34,7 +34,7 @@ fn pulls<'e>(entries: &'e [Entry], method: &str) -> Vec<&'e Request> {
     all.collect()
 }
 
-/// How many the editor sent in each phase.
+/// Number of pulls that the editor sent in each phase.
 fn by_phase(summary: &Summary) -> Vec<(&str, u64)> {
     let phases = summary.phases.iter();
     phases
@@ -277,12 +277,11 @@ steps = [
 
 #[test]
 fn runs_with_and_without_pulled_diagnostics_are_not_gated_against_each_other() {
-    let ground =
-        PreparedWorkspace::pair()
-            .with("old", &["--pull", "static"], "")
-            .with("new", &["--pull", "static"], "");
+    let ground = PreparedWorkspace::pair()
+        .with_server("old", &["--pull", "static"], "")
+        .with_server("new", &["--pull", "static"], "");
     for server in ["old", "new"] {
-        ground.said(&[
+        ground.stdout(&[
             "run", "scenario.toml", "--server", server, "--runs", "3", "--quiet", "--out", server,
         ]);
     }

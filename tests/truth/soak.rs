@@ -87,11 +87,11 @@ pub fn passing(phases: &str, server: &[&str]) -> Summary {
 impl Soak {
     /// A run of these phases over three small Python files.
     pub fn new(phases: &str) -> Soak {
-        Soak::with(LIMITS, phases)
+        Soak::with_limits(LIMITS, phases)
     }
 
     /// As [`Soak::new`], with other limits.
-    pub fn with(limits: &str, phases: &str) -> Soak {
+    pub fn with_limits(limits: &str, phases: &str) -> Soak {
         let directory = tempfile::tempdir().expect("there is a place for temporary files");
         let workspace = directory.path().join("workspace");
         fs::create_dir_all(&workspace).expect("the directory is ours");
@@ -148,7 +148,7 @@ impl Soak {
     }
 
     /// Another program as the server.
-    pub fn other(mut self, path: &str) -> Soak {
+    pub fn with_program(mut self, path: &str) -> Soak {
         self.server = path.into();
         self
     }
@@ -239,7 +239,7 @@ fn is_record(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "jsonl")
 }
 
-/// Whether the record is of a traced run, by its name.
+/// True if the record is of a traced run, by its name.
 pub fn is_traced(path: &Path) -> bool {
     is_record(path)
         && path

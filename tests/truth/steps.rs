@@ -90,7 +90,7 @@ fn openings(ready: &str) -> Vec<u64> {
         "[readiness]\nstart-grace = \"3s\"\nquiet = \"300ms\"\ntimeout = \"40s\"\n[settle]\nquiet = \"300ms\"\n";
     let open = "{ open = { files = 1 } }";
     let phases = format!("{START}[[phase]]\nname = \"open\"\nsteps = [{open}, {open}]\n");
-    let outcome = Soak::with(limits, &phases)
+    let outcome = Soak::with_limits(limits, &phases)
         .file("servers.toml", format!("[server.fixture-system]\n{ready}\n"))
         .run();
     outcome.exits_with(0);

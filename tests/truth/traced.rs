@@ -164,7 +164,7 @@ fn traced_runs_are_made_beside_those_that_count_and_have_no_say() {
 
 #[test]
 fn each_setting_is_traced_once_and_what_the_trace_holds_up_decides_nothing() {
-    let ground = PreparedWorkspace::of(START, "");
+    let ground = PreparedWorkspace::new(START, "");
     let work = "kept = b'x' * (int(os.environ.get('SIZE', '60')) << 20)\n";
     // One setting fails where a tracer is, and only there.
     let fails = "import os\nis_traced = 'TracerPid:\\t0\\n' not in open('/proc/self/status').read()\n\
@@ -178,7 +178,7 @@ fn each_setting_is_traced_once_and_what_the_trace_holds_up_decides_nothing() {
         "tune", "--command", "python3 work.py", "--grid", "grid.toml", "--rungs", "1,3", "--trace-syscalls", "--out",
         "out", "--details",
     ];
-    let said = ground.said(&[&tune[..], &lax].concat());
+    let said = ground.stdout(&[&tune[..], &lax].concat());
     let report = |said: &str| -> Value { serde_json::from_str(said).unwrap_or_else(|error| panic!("{error}: {said}")) };
     let before = report(&fs::read_to_string(ground.join("out/tune.json")).expect("it lies beside the records"));
     assert_eq!(before["chosen"], "small", "{said}");
@@ -193,6 +193,6 @@ fn each_setting_is_traced_once_and_what_the_trace_holds_up_decides_nothing() {
     let more = mapped("large") - mapped("default");
     assert!(more.abs_diff(100 * MIB) < 2 * MIB, "{more}");
     assert!(mapped("small") > 0);
-    let again = ground.said(&[&["tune", "--from", "out", "--format", "json"][..], &lax].concat());
+    let again = ground.stdout(&[&["tune", "--from", "out", "--format", "json"][..], &lax].concat());
     assert_eq!(report(&again), before);
 }

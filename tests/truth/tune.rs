@@ -37,7 +37,7 @@ values = [
 fn ground() -> PreparedWorkspace {
     let calls: String = (0..30).map(|number| format!("price({number})\n")).collect();
     let shop = format!("def price(item):\n    return item\n\n\n{calls}");
-    let ground = PreparedWorkspace::of(&scenario("tuned", "200ms", PHASES), &shop);
+    let ground = PreparedWorkspace::new(&scenario("tuned", "200ms", PHASES), &shop);
     for name in ["till.py", "yard.py"] {
         ground.write(&format!("workspace/{name}"), &shop);
     }
@@ -71,7 +71,7 @@ fn what_gives_back_is_found_and_shipped_and_keeps_its_promise() {
     let tune = [
         "tune", "scenario.toml", "--server", "je", "--grid", "grid.toml", "--rungs", "1,3", "--out", "out", "-q",
     ];
-    let said = ground.said(&[&tune[..], &LAX].concat());
+    let said = ground.stdout(&[&tune[..], &LAX].concat());
     assert!(said.contains("use "), "{said}");
     let report = fs::read_to_string(ground.join("out/tune.json")).expect("it lies beside the records");
     let report: Value = serde_json::from_str(&report).expect("it is JSON");
@@ -86,8 +86,8 @@ fn what_gives_back_is_found_and_shipped_and_keeps_its_promise() {
     assert!(private(cell(&report, "never")) > default - (8 * MIB) as f64, "{said}");
     // The records alone give the same result, and the line can be pasted.
     let from = [&["tune", "--from", "out"], &LAX[..]].concat();
-    assert_eq!(ground.said(&from), said);
-    let line = ground.said(&[&from[..], &["--print", "env"]].concat());
+    assert_eq!(ground.stdout(&from), said);
+    let line = ground.stdout(&[&from[..], &["--print", "env"]].concat());
     let (name, value) = line
         .trim_end()
         .strip_prefix("export ")
@@ -97,7 +97,7 @@ fn what_gives_back_is_found_and_shipped_and_keeps_its_promise() {
     let run = [
         "run", "scenario.toml", "--server", &server, "--out", "again", "-q", "--format", "json",
     ];
-    let fresh: Value = serde_json::from_str(&ground.said(&run)).expect("it is JSON");
+    let fresh: Value = serde_json::from_str(&ground.stdout(&run)).expect("it is JSON");
     let last = fresh["phases"]
         .as_array()
         .and_then(|phases| phases.last())
@@ -141,7 +141,7 @@ fn what_costs_nothing_is_recommended_within_eight_runs_and_what_costs_30_percent
         "tune", "scenario.toml", "--server", "je", "--grid", "costs.toml", "--rungs", "1,3,8", "--out", "out", "-q",
         "--allow-cpu", "1000000%", "--format", "json",
     ];
-    let report: Value = serde_json::from_str(&ground.said(&tune)).expect("it is JSON");
+    let report: Value = serde_json::from_str(&ground.stdout(&tune)).expect("it is JSON");
     assert_eq!(report["chosen"], "free", "{report:#}");
     let dear = &cell(&report, "dear")["why_not"];
     assert!(!dear.is_null(), "{report:#}");
@@ -156,7 +156,7 @@ fn what_costs_nothing_is_recommended_within_eight_runs_and_what_costs_30_percent
         "tune", "scenario.toml", "--server", "je", "--grid", "dear.toml", "--rungs", "1,3,5", "--out", "alone", "-q",
         "--allow-cpu", "1000000%", "--format", "json",
     ];
-    let report: Value = serde_json::from_str(&ground.said(&tune)).expect("it is JSON");
+    let report: Value = serde_json::from_str(&ground.stdout(&tune)).expect("it is JSON");
     assert!(report["chosen"].is_null(), "{report:#}");
 }
 
@@ -212,7 +212,7 @@ fn nothing_is_started_where_a_cell_is_wrong_or_the_time_too_short() {
             "`--isolation cpy` is unknown",
         ],
     );
-    let listed = ground.said(&[
+    let listed = ground.stdout(&[
         "tune", "scenario.toml", "--server", "je", "--grid", "grid.toml", "--list",
     ]);
     assert!(
@@ -256,7 +256,7 @@ fn what_cannot_be_printed_and_what_is_set_already_are_told_before_the_start() {
         &["`--print cargo` is possible for no setting of this sweep: the build cannot have it: it sets none"],
     );
     let given = "--env=_RJEM_MALLOC_CONF=narenas:2,dirty_decay_ms:0";
-    let listed = ground.said(&[
+    let listed = ground.stdout(&[
         "tune", "scenario.toml", "--server", "je", "--preset", "jemalloc", "--list", given,
     ]);
     for told in [
@@ -363,7 +363,7 @@ fn a_command_is_tuned_by_its_peak_and_what_it_prints() {
         "tune", "--command", "python3 work.py", "--grid", "grid.toml", "--rungs", "1,3", "--figures", "json", "--cost",
         "cost", "--allow-cpu", "1000000%", "--out", "out", "-q",
     ];
-    let said = ground.said(&tune);
+    let said = ground.stdout(&tune);
     let report = fs::read_to_string(ground.join("out/tune.json")).expect("it lies beside the records");
     let report: Value = serde_json::from_str(&report).expect("it is JSON");
     assert_eq!(report["chosen"], "small", "{said}");
@@ -405,7 +405,7 @@ fn settings_to_try_follow_from_the_processors_of_a_run_and_not_from_those_of_all
         let words = [
             "tune", "scenario.toml", "--server", "je", "--preset", "jemalloc", "--list",
         ];
-        let said = ground.said(&[&words[..], processors].concat());
+        let said = ground.stdout(&[&words[..], processors].concat());
         let settings = said.lines().filter(|line| line.contains("_RJEM_MALLOC_CONF"));
         settings.map(str::to_owned).collect::<Vec<String>>()
     };

@@ -118,7 +118,7 @@ fn a_static_program_in_the_tree_does_not_count() {
 
 #[test]
 fn a_gate_does_not_decide_on_memory_that_was_freed() {
-    let ground = PreparedWorkspace::of(
+    let ground = PreparedWorkspace::new(
         &scenario("behind", "200ms", &format!("{START}{OPEN}{CLOSE_TWO}")),
         "def price(item):\n    return item\n",
     );

@@ -16,8 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 fn ground() -> PreparedWorkspace {
     let ground = PreparedWorkspace::pair()
         .ending_idle()
-        .with("base", &["--ballast", "200MiB"], LINKED_SYSTEM);
-    ground.with("more", &["--ballast", "206MiB"], LINKED_SYSTEM)
+        .with_server("base", &["--ballast", "200MiB"], LINKED_SYSTEM);
+    ground.with_server("more", &["--ballast", "206MiB"], LINKED_SYSTEM)
 }
 
 const GATE: [&str; 13] = [

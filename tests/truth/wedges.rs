@@ -29,7 +29,7 @@ fn a_server_that_stops_reading_is_wedged_with_what_it_did_not_take() {
         "x".repeat(2000)
     );
     let limits = "[readiness]\nquiet = \"300ms\"\ntimeout = \"40s\"\n[settle]\nquiet = \"300ms\"\n";
-    let outcome = Soak::with(limits, &phases)
+    let outcome = Soak::with_limits(limits, &phases)
         .server(&["--stop-reading-after", "40"])
         .run();
     match failed(&outcome) {
@@ -71,7 +71,7 @@ fn a_server_that_closes_its_input_in_the_middle_ends_the_run_at_once_with_the_wr
                   steps = [{ open = { files = 1 } }, { hover = { per-file = 5 } }, { close = {} }]\n";
     for phases in [asking, TYPING] {
         let limits = "[readiness]\nquiet = \"300ms\"\ntimeout = \"40s\"\n[settle]\nquiet = \"300ms\"\n";
-        let outcome = Soak::with(limits, &format!("{START}{phases}"))
+        let outcome = Soak::with_limits(limits, &format!("{START}{phases}"))
             .server(&["--close-stdin-after", "30"])
             .run();
         match failed(&outcome) {

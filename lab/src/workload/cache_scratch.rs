@@ -7,7 +7,7 @@ use crate::trial::{Outcome, Share, Signal, trial};
 
 /// The size of an object in bytes: several fit into a cache line.
 pub const OBJECT: usize = 8;
-/// How often a thread writes each of its objects.
+/// Number of times that a thread writes each of its objects.
 const WRITES: usize = 1_000;
 
 pub fn run(options: &Options) -> Outcome {

@@ -62,7 +62,7 @@ fn free(exchange: &Exchange, signal: &Signal) -> Share {
     let started = signal.start();
     let mut operations = 0;
     while signal.running() {
-        let batch = exchange.take(signal);
+        let batch = exchange.receive(signal);
         operations += batch.len() as u64;
     }
     Share::new(started, operations)
@@ -77,7 +77,7 @@ impl Exchange {
     }
 
     /// Waits for a batch, and takes the oldest; an empty one when the trial is over.
-    fn take(&self, signal: &Signal) -> Vec<Block> {
+    fn receive(&self, signal: &Signal) -> Vec<Block> {
         let batch = self.wait_while(VecDeque::is_empty, signal).pop_front();
         self.changed.notify_all();
         batch.unwrap_or_default()

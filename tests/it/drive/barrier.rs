@@ -39,7 +39,7 @@ async fn a_server_that_hangs_over_notifications_is_wedged_when_its_phase_settles
     }
     assert_eq!(player.during, "phase `typing`, settling");
     let requests = |event: &Event| matches!(event, Event::Request(_));
-    assert!(!stage.told().iter().any(requests), "it is none of the scenario's");
+    assert!(!stage.events().iter().any(requests), "it is none of the scenario's");
 }
 
 #[tokio::test]

@@ -63,7 +63,7 @@ async fn ended(capabilities: &str) -> (Ending, Vec<String>) {
         result = player.play() => result.unwrap_err(),
         () = server => unreachable!("it never ends"),
     };
-    let opened = stage.told().into_iter().filter_map(|event| match event {
+    let opened = stage.events().into_iter().filter_map(|event| match event {
         Event::StepEnded(end) => Some(end.name),
         _ => None,
     });

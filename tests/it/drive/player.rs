@@ -150,7 +150,7 @@ pub async fn heard<T>(phases: &str, script: impl AsyncFnOnce(&mut Peer) -> T) ->
 }
 
 pub fn step_end(stage: &Fake, name: &str) -> StepEnd {
-    let mut ends = stage.told().into_iter().filter_map(|event| match event {
+    let mut ends = stage.events().into_iter().filter_map(|event| match event {
         Event::StepEnded(end) if end.name == name => Some(*end),
         _ => None,
     });
@@ -262,7 +262,7 @@ async fn every_round_of_a_repeat_types_what_was_never_typed_before() {
     let (stage, rounds) = played(phases, script).await;
     // Two keys and one stroke that deletes them.
     assert_eq!(rounds, [["x", "0", ""], ["x", "1", ""], ["x", "2", ""]]);
-    let cycles = stage.told().into_iter().filter_map(|event| match event {
+    let cycles = stage.events().into_iter().filter_map(|event| match event {
         Event::PhaseStarted(phase) if phase.name == "rounds" => Some(phase.cycle),
         _ => None,
     });
@@ -330,7 +330,7 @@ async fn after_a_wedge_no_further_step_is_played_and_where_it_was_is_said() {
         other => panic!("{other:?}"),
     }
     assert_eq!(player.during, "phase `hovers`, step `hover`");
-    let started = stage.told().into_iter().filter_map(|event| match event {
+    let started = stage.events().into_iter().filter_map(|event| match event {
         Event::StepStarted(start) => Some(start.name),
         _ => None,
     });
@@ -371,7 +371,7 @@ async fn a_code_action_carries_what_the_server_said_of_its_place_and_a_raw_step_
     };
     let (stage, action) = played(phases, script).await;
     assert_eq!(action["params"]["context"]["diagnostics"], json!([everywhere]));
-    let methods = stage.told().into_iter().filter_map(|event| match event {
+    let methods = stage.events().into_iter().filter_map(|event| match event {
         Event::StepStarted(start) => Some((start.name, start.method)),
         _ => None,
     });

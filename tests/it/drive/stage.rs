@@ -43,7 +43,7 @@ impl Fake {
 
     /// All recorded events so far.
     #[cfg(unix)]
-    pub fn told(&self) -> Vec<Event> {
+    pub fn events(&self) -> Vec<Event> {
         self.0.told.lock().unwrap().clone()
     }
 

@@ -80,7 +80,7 @@ impl Peer {
         String::from_utf8(body).unwrap()
     }
 
-    /// Whether the client closed its output after all its messages.
+    /// True if the client closed its output after all its messages.
     pub async fn reads_to_the_end(&mut self) -> bool {
         let mut rest = Vec::new();
         timeout(PATIENCE, self.input.read_to_end(&mut rest)).await.is_ok()

@@ -26,10 +26,10 @@ impl Child {
         command
             .args(["sample::child::obeys", "--exact", "--nocapture"])
             .env(VARIABLE, "1");
-        let mut child = Child::of(command);
+        let mut child = Child::start(command);
         child.hear("ready");
         // Loads the code of `spike` now, so that its pages disturb no measurement.
-        child.tell("spike 33");
+        child.command("spike 33");
         child
     }
 
@@ -37,10 +37,10 @@ impl Child {
     pub fn shell(script: &str) -> Child {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        Child::of(command)
+        Child::start(command)
     }
 
-    fn of(mut command: Command) -> Child {
+    fn start(mut command: Command) -> Child {
         let mut process = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -57,7 +57,7 @@ impl Child {
     }
 
     /// Sends a command, waits for its end and returns the rest of the answer's line.
-    pub fn tell(&mut self, what: &str) -> String {
+    pub fn command(&mut self, what: &str) -> String {
         self.say(what);
         self.hear("done")
     }

@@ -101,13 +101,13 @@ fn a_child_whose_parent_ended_at_once_is_not_lost() {
 #[test]
 fn a_daemon_that_lsp_soak_adopts_belongs_and_its_own_helpers_do_not() {
     let mut child = Child::obedient();
-    assert_eq!(child.tell("adopt"), "sleep");
+    assert_eq!(child.command("adopt"), "sleep");
 }
 
 #[test]
 fn a_daemon_of_a_server_that_nobody_saw_is_adopted_too() {
     let mut child = Child::obedient();
-    assert_eq!(child.tell("adopt-late"), "sleep");
+    assert_eq!(child.command("adopt-late"), "sleep");
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn a_server_in_place_of_another_is_followed_under_its_own_number() {
 fn children_that_came_and_went_are_told_of() {
     let mut child = Child::obedient();
     let (sampler, kept) = watch(child.pid(), rarely());
-    child.tell("short 5");
+    child.command("short 5");
     sampler.stop();
     let told = |event: &Event| matches!(event, Event::Unseen(unseen) if (1..=5).contains(&unseen.total));
     assert!(kept.events().iter().any(told), "{:?}", kept.events());
