@@ -1,4 +1,5 @@
-//! What reading, summarising and rendering the record of a whole day costs, beside a bare pass of serde_json over the same file.
+//! The cost of reading, summarising and rendering the record of a whole day, beside a bare pass of serde_json over the
+//! same file.
 
 mod kit {
     pub mod args;
@@ -125,7 +126,9 @@ fn run(pass: &str, path: &str) -> io::Result<(Lap, Option<u64>)> {
         wall: Duration::from_nanos(wall),
         cpu: Duration::from_nanos(cpu),
     };
-    Ok((lap, if peak > 0 { Some(peak) } else { None }))
+    // The pass prints 0 where the system does not tell the peak.
+    let peak = if peak > 0 { Some(peak) } else { None };
+    Ok((lap, peak))
 }
 
 /// Goes over the record and prints what that took: nanoseconds of the clock, of the processor, bytes at most.
@@ -172,7 +175,7 @@ fn summarised(path: &Path) -> Option<Summary> {
     summary::read(record::open(path).ok()?).ok()
 }
 
-/// Into nothing: what a disk costs is not asked.
+/// Writes a trace into nothing: the cost of a disk is not measured.
 fn traced(path: &Path) -> Option<()> {
     let reader = record::open(path).ok()?;
     let (mut trace, mut out) = (Trace::default(), BufWriter::with_capacity(1 << 16, io::sink()));
@@ -192,8 +195,8 @@ fn parsed<T: DeserializeOwned>(path: &Path) -> Option<()> {
     })
 }
 
-/// Every line after the header.
-fn lines(path: &Path, mut take: impl FnMut(&[u8]) -> Option<()>) -> Option<()> {
+/// Reads every line after the header.
+fn lines(path: &Path, mut read: impl FnMut(&[u8]) -> Option<()>) -> Option<()> {
     let mut file = BufReader::with_capacity(1 << 16, File::open(path).ok()?);
     let mut line = Vec::new();
     file.read_until(b'\n', &mut line).ok()?;
@@ -202,7 +205,7 @@ fn lines(path: &Path, mut take: impl FnMut(&[u8]) -> Option<()>) -> Option<()> {
         if file.read_until(b'\n', &mut line).ok()? == 0 {
             return Some(());
         }
-        take(&line)?;
+        read(&line)?;
     }
 }
 
@@ -212,10 +215,6 @@ fn generate(path: &Path, hours: u64) -> io::Result<u64> {
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
     serde_json::to_writer(&mut file, &journal::header())?;
     file.write_all(b"\n")?;
-    let mut put = |at: Nanos, event: Event| -> io::Result<()> {
-        serde_json::to_writer(&mut file, &Entry { at, event })?;
-        file.write_all(b"\n")
-    };
     let mut random = fastrand::Rng::with_seed(1);
     let process = Process {
         process: 0,
@@ -226,7 +225,7 @@ fn generate(path: &Path, hours: u64) -> io::Result<u64> {
         command: vec!["server".to_owned()],
         huge_pages: Some(true),
     };
-    put(0, Event::Process(process))?;
+    put(&mut file, 0, Event::Process(process))?;
     let mut samples = 0;
     for second in 0..hours * HOUR {
         let at = second * SECOND;
@@ -237,22 +236,23 @@ fn generate(path: &Path, hours: u64) -> io::Result<u64> {
             name: "work".to_owned(),
         };
         if second % HOUR == 0 {
-            put(at, Event::PhaseStarted(phase.clone()))?;
-            put(at, Event::StepStarted(step(&phase)))?;
+            put(&mut file, at, Event::PhaseStarted(phase.clone()))?;
+            put(&mut file, at, Event::StepStarted(step(&phase)))?;
         }
         for tick in 0..RATE {
             let at = at + tick * SECOND / RATE;
-            put(at, Event::Sample(sample(samples, &mut random)))?;
+            put(&mut file, at, Event::Sample(sample(samples, &mut random)))?;
             samples += 1;
         }
-        put(at + SECOND / 2, Event::Request(request(&mut random)))?;
+        put(&mut file, at + SECOND / 2, Event::Request(request(&mut random)))?;
         if second % HOUR == HOUR - 1 {
             let last = sample(samples, &mut random);
-            put(at, Event::StepEnded(Box::new(step_end(&phase))))?;
-            put(at, Event::PhaseDriven(phase.clone()))?;
-            put(at, Event::Checkpoint(checkpoint(&phase, last)))?;
+            put(&mut file, at, Event::StepEnded(Box::new(step_end(&phase))))?;
+            put(&mut file, at, Event::PhaseDriven(phase.clone()))?;
+            put(&mut file, at, Event::Checkpoint(checkpoint(&phase, last)))?;
             let (marks, reset, kept) = (vec![last], true, Vec::new());
             put(
+                &mut file,
                 at,
                 Event::Peak(PeakMark {
                     phase,
@@ -265,6 +265,12 @@ fn generate(path: &Path, hours: u64) -> io::Result<u64> {
     }
     file.flush()?;
     Ok(samples)
+}
+
+/// Writes the line of an entry.
+fn put(file: &mut impl Write, at: Nanos, event: Event) -> io::Result<()> {
+    serde_json::to_writer(&mut *file, &Entry { at, event })?;
+    file.write_all(b"\n")
 }
 
 fn sample(number: u64, random: &mut fastrand::Rng) -> Sample {

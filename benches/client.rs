@@ -1,4 +1,5 @@
-//! What a request costs: one round trip, a result of 10 MiB, and a million of them, each beside its limit and its peers.
+//! The cost of a request: one round trip, a result of 10 MiB, and a million of them, each beside its limit and its
+//! peers.
 
 mod kit {
     pub mod args;
@@ -177,15 +178,14 @@ fn large_results(args: &Args, runtime: &Runtime) -> io::Result<()> {
         Runner::new("bare read of the same bytes", |count| {
             Lap::measure(count, || {
                 bare.stdin.as_mut()?.write_all(&request).ok()?;
-                let mut left = whole.len();
-                while left > 0 {
-                    let room = left.min(CHUNK);
-                    left -= bare
-                        .stdout
-                        .get_mut()
-                        .read(&mut chunk[..room])
-                        .ok()
-                        .filter(|read| *read > 0)?;
+                let mut missing = whole.len();
+                while missing > 0 {
+                    let room = missing.min(CHUNK);
+                    let read = bare.stdout.get_mut().read(&mut chunk[..room]).ok()?;
+                    if read == 0 {
+                        return None;
+                    }
+                    missing -= read;
                 }
                 Some(())
             })
@@ -211,15 +211,19 @@ fn large_results(args: &Args, runtime: &Runtime) -> io::Result<()> {
     ];
     race(&mut runners, args.pick(60, 5), 2);
     race::print(&format!("a result of {}", units::bytes(whole.len() as u64)), &runners);
-    let rate = |runner: &Runner| runner.median().map(|nanos| whole.len() as f64 / nanos * 1e3);
-    let rates: Vec<_> = runners
+    let rates: Vec<String> = runners
         .iter()
-        .map(|one| units::or_unknown(rate(one), |rate| format!("{rate:.0} MB/s")))
+        .map(|runner| units::or_unknown(runner.median(), |nanos| rate(whole.len(), nanos)))
         .collect();
     say(&format!("throughput in the same order: {}", rates.join(", ")));
     let cpu = runners[1].median_cpu();
     aim("client CPU for a result of 10 MiB", cpu, 20e6, race::nanos);
     Ok(())
+}
+
+/// The rate of so many bytes in so many nanoseconds.
+fn rate(bytes: usize, nanos: f64) -> String {
+    format!("{:.0} MB/s", bytes as f64 / nanos * 1e3)
 }
 
 fn memory_over_many(args: &Args) -> io::Result<()> {
@@ -229,7 +233,8 @@ fn memory_over_many(args: &Args) -> io::Result<()> {
     show_driving("over results of 10 MiB", LARGE, large)
 }
 
-/// Has a process of its own do it, so that its memory is that of the client and nothing else.
+/// Prints a table of requests that a process of its own has sent, so that its memory is that of the client and nothing
+/// else.
 fn show_driving(what: &str, result: usize, milestones: &[u64]) -> io::Result<()> {
     let mut words = vec!["drive".to_owned(), result.to_string()];
     words.extend(milestones.iter().map(u64::to_string));
@@ -295,10 +300,10 @@ fn drive(result: usize, milestones: &[usize]) -> io::Result<()> {
         let lap = lap.ok_or_else(|| io::Error::other("the echo server did not answer"))?;
         done = *milestone;
         let counters = memory::counters(std::process::id())?;
-        let known = |value: Option<u64>| units::or_unknown(value, |value| value.to_string());
-        let each = |time: Duration| time.as_nanos() / count as u128;
-        let (resident, mark) = (known(counters.resident), known(counters.high_water));
-        say(&format!("{resident} {mark} {} {}", each(lap.cpu), each(lap.wall)));
+        let resident = units::or_unknown(counters.resident, |bytes| bytes.to_string());
+        let mark = units::or_unknown(counters.high_water, |bytes| bytes.to_string());
+        let (cpu, wall) = (lap.cpu.as_nanos() / count as u128, lap.wall.as_nanos() / count as u128);
+        say(&format!("{resident} {mark} {cpu} {wall}"));
     }
     end.finish().map_err(io::Error::other)
 }

@@ -1,5 +1,5 @@
-//! Time and peak memory of commands as `lsp-soak cold` measures them, beside hyperfine (`$HYPERFINE`, or else `hyperfine`) and
-//! `/usr/bin/time`, in short turns: a shared machine changes its speed by a third within a minute.
+//! Time and peak memory of commands as `lsp-soak cold` measures them, beside hyperfine (`$HYPERFINE`, or else
+//! `hyperfine`) and `/usr/bin/time`, in short turns: a shared machine changes its speed by a third within a minute.
 
 mod kit {
     pub mod args;
@@ -31,7 +31,7 @@ const COMMANDS: [(&str, &str); 3] = [
     ("sort", "sort --parallel=1 numbers"),
 ];
 
-/// The one of which hyperfine counts the fork too, which tells with so short a time.
+/// The command that is so short that the fork shows in its time, which hyperfine counts too.
 const SHORT: &str = "true";
 
 /// Normal quantile of a 95 % interval.
@@ -61,11 +61,10 @@ fn main() -> io::Result<()> {
     let scratch = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR"))?;
     let numbers: Vec<String> = (0..200_000_u64).map(|n| (n * 7_919 % 200_003).to_string()).collect();
     fs::write(scratch.path().join("numbers"), numbers.join("\n"))?;
-    let is_there = |program: &OsStr| Command::new(program).arg("--version").output().is_ok();
-    if !is_there(&program()) {
+    if !is_installed(&hyperfine_program()) {
         say("hyperfine: n/a, install it or name it in HYPERFINE");
     }
-    if !is_there(OsStr::new(TIME)) {
+    if !is_installed(OsStr::new(TIME)) {
         say("/usr/bin/time: n/a, install GNU time");
     }
     for (name, command) in COMMANDS.iter().filter(|(name, _)| args.wants(name)) {
@@ -75,23 +74,27 @@ fn main() -> io::Result<()> {
             let [ours, theirs, times] = &mut all;
             // Neither always follows the same.
             if round % 2 == 0 {
-                ours.round(|ours| run_by_lsp_soak(scratch.path(), command, runs, ours))?;
+                ours.round(|ours| measure_own(scratch.path(), command, runs, ours))?;
             }
             theirs.round(|theirs| {
-                hyperfine(scratch.path(), command, runs, theirs);
+                measure_hyperfine(scratch.path(), command, runs, theirs);
                 Ok(())
             })?;
             if round % 2 == 1 {
-                ours.round(|ours| run_by_lsp_soak(scratch.path(), command, runs, ours))?;
+                ours.round(|ours| measure_own(scratch.path(), command, runs, ours))?;
             }
-            time(scratch.path(), command, runs, times);
+            measure_time(scratch.path(), command, runs, times);
         }
-        print_comparison(name, command, &all);
+        print_figures(name, command, &all);
     }
     Ok(())
 }
 
-fn print_comparison(name: &str, command: &str, all: &[Measured; 3]) {
+fn is_installed(program: &OsStr) -> bool {
+    Command::new(program).arg("--version").output().is_ok()
+}
+
+fn print_figures(name: &str, command: &str, all: &[Measured; 3]) {
     let mut table = Table::new(
         &format!("`{command}`"),
         &["tool", "runs", "wall", "user + system", "peak"],
@@ -100,13 +103,13 @@ fn print_comparison(name: &str, command: &str, all: &[Measured; 3]) {
         table.row([
             (*tool).to_owned(),
             measured.wall.len().max(measured.peak.len()).to_string(),
-            around(&measured.wall, |seconds| {
+            interval(&measured.wall, |seconds| {
                 units::duration(Duration::from_secs_f64(seconds))
             }),
-            around(&measured.cpu, |seconds| {
+            interval(&measured.cpu, |seconds| {
                 units::duration(Duration::from_secs_f64(seconds))
             }),
-            around(&measured.peak, |bytes| units::bytes(bytes as u64)),
+            interval(&measured.peak, |bytes| units::bytes(bytes as u64)),
         ]);
     }
     table.print();
@@ -116,9 +119,13 @@ fn print_comparison(name: &str, command: &str, all: &[Measured; 3]) {
     if name == SHORT {
         aim(&format!("wall time of {name} ÷ hyperfine's"), ratio, 1.0, times);
     }
-    let rounds = own.rounds.iter().zip(&hyperfine.rounds);
-    let gaps = rounds.filter_map(|(ours, theirs)| Some((*ours)? - (*theirs)?));
-    let gap = mean(&gaps.collect::<Vec<f64>>());
+    let gaps: Vec<f64> = own
+        .rounds
+        .iter()
+        .zip(&hyperfine.rounds)
+        .filter_map(|(ours, theirs)| Some((*ours)? - (*theirs)?))
+        .collect();
+    let gap = mean(&gaps);
     if let Some(((gap, half), (theirs, _))) = gap.zip(theirs) {
         say(&format!(
             "difference of the rounds: {:+.1} % ± {:.1} %",
@@ -127,34 +134,39 @@ fn print_comparison(name: &str, command: &str, all: &[Measured; 3]) {
         ));
     }
     if name != SHORT {
-        let apart = gap.map(|(gap, half)| gap.abs() / half);
-        aim("difference of the rounds ÷ half of its interval", apart, 1.0, times);
+        let ratio = gap.map(|(gap, half)| gap.abs() / half);
+        aim("difference of the rounds ÷ half of its interval", ratio, 1.0, times);
     }
     let [ours, theirs] = [&own.peak, &time.peak].map(|values| mean(values));
-    let apart = ours.zip(theirs).map(|((ours, _), (theirs, _))| (ours - theirs).abs());
-    let mib = |bytes: f64| format!("{:.2} MiB", bytes / f64::from(1 << 20));
-    aim("distance of the peaks", apart, f64::from(1 << 19), mib);
+    let distance = ours.zip(theirs).map(|((ours, _), (theirs, _))| (ours - theirs).abs());
+    aim("distance of the peaks", distance, f64::from(1 << 19), mebibytes);
+}
+
+fn mebibytes(bytes: f64) -> String {
+    format!("{:.2} MiB", bytes / f64::from(1 << 20))
 }
 
 /// The mean, and half the width of its interval; `None` without values.
 fn mean(values: &[f64]) -> Option<(f64, f64)> {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let spread = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
     if values.is_empty() {
         return None;
     }
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let spread = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
     Some((mean, QUANTILE * (spread / count).sqrt()))
 }
 
-fn around(values: &[f64], text: impl Fn(f64) -> String) -> String {
+/// The mean ± half the width of its interval.
+fn interval(values: &[f64], text: impl Fn(f64) -> String) -> String {
     mean(values).map_or_else(
         || units::UNKNOWN.to_owned(),
         |(mean, half)| format!("{} ± {}", text(mean), text(half)),
     )
 }
 
-fn run_by_lsp_soak(directory: &Path, command: &str, runs: usize, measured: &mut Measured) -> io::Result<()> {
+/// Adds the values of `lsp-soak cold`.
+fn measure_own(directory: &Path, command: &str, runs: usize, measured: &mut Measured) -> io::Result<()> {
     let out = directory.join("records");
     let status = quiet(Command::new(PROGRAM), directory)
         .args(["cold", command, "--quiet", "--runs", &runs.to_string(), "--out"])
@@ -171,19 +183,23 @@ fn run_by_lsp_soak(directory: &Path, command: &str, runs: usize, measured: &mut 
         let text = fs::read_to_string(path)?;
         let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         for end in lines.filter_map(|line| line.pointer("/event/command").cloned()) {
-            let of = |name: &str| end[name].as_f64().unwrap_or(f64::NAN);
-            measured.wall.push(of("wall") / 1e9);
-            measured.cpu.push((of("user") + of("system")) / 1e9);
-            measured.peak.push(of("peak"));
+            measured.wall.push(figure(&end, "wall") / 1e9);
+            measured.cpu.push((figure(&end, "user") + figure(&end, "system")) / 1e9);
+            measured.peak.push(figure(&end, "peak"));
         }
     }
     fs::remove_dir_all(out)
 }
 
-fn hyperfine(directory: &Path, command: &str, runs: usize, measured: &mut Measured) {
+fn figure(end: &Value, name: &str) -> f64 {
+    end[name].as_f64().unwrap_or(f64::NAN)
+}
+
+/// Adds the values of hyperfine, which tells no peak.
+fn measure_hyperfine(directory: &Path, command: &str, runs: usize, measured: &mut Measured) {
     let report = directory.join("hyperfine.json");
     let _absent = fs::remove_file(&report);
-    let ended = quiet(Command::new(program()), directory)
+    let ended = quiet(Command::new(hyperfine_program()), directory)
         .args([
             "-N",
             "--runs",
@@ -206,7 +222,8 @@ fn hyperfine(directory: &Path, command: &str, runs: usize, measured: &mut Measur
     measured.cpu.extend(cpu.map(|(user, system)| user + system));
 }
 
-fn time(directory: &Path, command: &str, runs: usize, measured: &mut Measured) {
+/// Adds the peaks that `/usr/bin/time` tells.
+fn measure_time(directory: &Path, command: &str, runs: usize, measured: &mut Measured) {
     let Ok(words) = shell_words::split(command) else {
         return;
     };
@@ -225,7 +242,7 @@ fn time(directory: &Path, command: &str, runs: usize, measured: &mut Measured) {
 }
 
 /// hyperfine, as the user names it.
-fn program() -> OsString {
+fn hyperfine_program() -> OsString {
     env::var_os("HYPERFINE").unwrap_or_else(|| "hyperfine".into())
 }
 

@@ -1,5 +1,5 @@
-//! Measures the memory above its limit of a command that grows by 2 GiB a second, until it is killed, alone and beside busy
-//! processes. The kernel's own maximum of the command tells, because it includes the last pages.
+//! Measures the memory above its limit of a command that grows by 2 GiB a second, until it is killed, alone and beside
+//! busy processes. The measure is the kernel's own maximum of the command, because it includes the last pages.
 
 mod kit {
     pub mod args;
@@ -48,7 +48,7 @@ fn main() -> io::Result<()> {
             _ => spin(),
         }
     }
-    // lsp-soak asks every program that it runs, and this one would begin anew.
+    // lsp-soak asks every program that it runs for its version, and this one would begin anew.
     if env::args().any(|word| word == "--version") {
         return Ok(());
     }

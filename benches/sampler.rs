@@ -1,4 +1,4 @@
-//! What sampling costs: one sample against its limit and its peers, a tree at 20 Hz, and exact reads by size.
+//! The cost of sampling: one sample against its limit and its peers, a tree at 20 Hz, and exact reads by size.
 
 mod kit {
     pub mod args;
@@ -25,11 +25,11 @@ use sysinfo::{ProcessRefreshKind, ProcessesToUpdate};
 use kit::args::Args;
 use kit::part::{self, Part};
 use kit::python::Peer;
-use kit::race::{Lap, Runner, nanos, race};
+use kit::race::{Lap, Runner, nanos, quantile, race};
 use kit::table::{Table, aim, say, times};
 use kit::{journal, own};
 
-/// Memory of the watched process when one sample is measured.
+/// Bytes that the process under watch holds when one sample is measured.
 const HELD: u64 = 64 << 20;
 const PAGE: usize = 4096;
 
@@ -98,10 +98,9 @@ fn grow() {
 fn one_sample(args: &Args) -> io::Result<()> {
     let mut target = Part::start(&["hold", &HELD.to_string()])?;
     target.line()?;
-    let pid = target.child.id();
+    let (pid, mut failures) = (target.child.id(), Vec::new());
     let mut source = System::new()?;
     let (mut process, _) = source.open(pid)?;
-    let mut failures = Vec::new();
     let mut both = bare::Files::open(pid, &["stat", "status"]);
     let mut status = bare::Files::open(pid, &["status"]);
     let mut stat = bare::Files::open(pid, &["stat"]);
@@ -112,7 +111,6 @@ fn one_sample(args: &Args) -> io::Result<()> {
     let kind = ProcessRefreshKind::nothing().with_memory().with_cpu();
     let mut psutil = Peer::start(PSUTIL, &["psutil"], &[&pid.to_string()]);
     let psutil_name = format!("psutil: memory_info + cpu_times{}", psutil.note());
-
     let mut runners = [
         Runner::new("bare pread of stat and status", |count| {
             Lap::measure(count, || both.as_mut()?.read())
@@ -143,12 +141,25 @@ fn one_sample(args: &Args) -> io::Result<()> {
         Runner::new(psutil_name, |count| psutil.work(count)),
     ];
     race(&mut runners, args.pick(300, 20), 100);
-    let held = units::bytes(HELD);
-    kit::race::print(&format!("one sample of a process with {held} resident"), &runners);
-    let ratio = |own: usize, bare: usize| Some(runners[own].median()? / runners[bare].median()?);
-    aim("one sample ÷ bare read of the same files", ratio(4, 0), 2.0, times);
-    aim("processor time ÷ bare read of stat", ratio(3, 2), 2.0, times);
+    let title = format!("one sample of a process with {} resident", units::bytes(HELD));
+    kit::race::print(&title, &runners);
+    aim(
+        "one sample ÷ bare read of the same files",
+        ratio(&runners[4], &runners[0]),
+        2.0,
+        times,
+    );
+    aim(
+        "processor time ÷ bare read of stat",
+        ratio(&runners[3], &runners[2]),
+        2.0,
+        times,
+    );
     Ok(())
+}
+
+fn ratio(own: &Runner, bare: &Runner) -> Option<f64> {
+    Some(own.median()? / bare.median()?)
 }
 
 fn trees(args: &Args) -> io::Result<()> {
@@ -188,7 +199,7 @@ fn trees(args: &Args) -> io::Result<()> {
 struct Watched {
     /// Processor time ÷ time of the sampler's thread; `None` where threads are not told apart.
     thread: Option<f64>,
-    /// Processor time of this whole process.
+    /// Processor time ÷ time of this whole process.
     all: f64,
     samples: u64,
     missed: u64,
@@ -268,13 +279,12 @@ fn rollups(args: &Args) -> io::Result<()> {
             say("\nexact counters: n/a, this system has none");
             return Ok(());
         };
-        let at = |values: &[f64], part| kit::race::quantile(values, part);
-        let (median, cheap) = (at(&exact, 0.5), at(&cheap, 0.5));
+        let (median, cheap) = (quantile(&exact, 0.5), quantile(&cheap, 0.5));
         let gibibytes = rollup.resident as f64 / f64::from(1 << 30);
         table.row([
             units::bytes(rollup.resident),
             units::or_unknown(median, nanos),
-            units::or_unknown(at(&exact, 0.9), nanos),
+            units::or_unknown(quantile(&exact, 0.9), nanos),
             units::or_unknown(median.map(|median| median / gibibytes), nanos),
             units::bytes(rollup.huge_pages),
             median

@@ -1,5 +1,5 @@
-//! What lsp-soak itself uses during a real run on the fixture server: processor while nothing happens, memory all along,
-//! and room on the disk.
+//! The use of lsp-soak itself during a real run on the fixture server: processor while nothing happens, memory all
+//! along, and room on the disk.
 
 mod kit {
     pub mod args;
@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base::units::{self, UNKNOWN};
-use record::{Counters, Event, Nanos};
+use record::{Counters, Event};
 
 use kit::args::Args;
 use kit::memory;
@@ -47,7 +47,7 @@ fn main() -> io::Result<()> {
     if args.wants("idle") {
         let seconds = args.pick(600, 10);
         let (_, record) = run(&silence(seconds + SETTLING))?;
-        room(&record, seconds)?;
+        print_room(&record, seconds)?;
     }
     Ok(())
 }
@@ -102,7 +102,7 @@ steps = [{{ idle = {{ mode = "silent", for = "{seconds}s" }} }}]
     )
 }
 
-/// Counters of lsp-soak at one moment.
+/// The counters of lsp-soak at one moment.
 struct Look {
     /// Since 1970.
     at: Duration,
@@ -153,38 +153,50 @@ struct Stretch {
     requests: u64,
 }
 
-/// Where driving and idling begin and end, from the record.
+impl Stretch {
+    /// A stretch whose ends are not known yet.
+    fn new(name: &'static str) -> Stretch {
+        Stretch {
+            name,
+            from: Duration::ZERO,
+            to: Duration::ZERO,
+            requests: 0,
+        }
+    }
+
+    /// True for a look inside it, [`MARGIN`] away from both ends.
+    fn contains(&self, look: &Look) -> bool {
+        look.at >= self.from + MARGIN && look.at + MARGIN <= self.to
+    }
+}
+
+/// The times at which driving and idling begin and end, from the record.
 fn stretches(record: &str) -> io::Result<[Stretch; 2]> {
     let record = record::Reader::new(record.as_bytes()).map_err(io::Error::other)?;
     let started: jiff::Timestamp = record.header().started.parse().map_err(io::Error::other)?;
     let started = Duration::try_from(started.duration_since(jiff::Timestamp::UNIX_EPOCH)).map_err(io::Error::other)?;
-    let since = |at: Nanos| started + Duration::from_nanos(at);
-    let empty = |name| Stretch {
-        name,
-        from: Duration::ZERO,
-        to: Duration::ZERO,
-        requests: 0,
-    };
-    let (mut drive, mut idle) = (empty("driving"), empty("idle, sampling at 20 Hz"));
+    let mut drive = Stretch::new("driving");
+    let mut idle = Stretch::new("idle, sampling at 20 Hz");
     for entry in record {
         let record::Entry { at, event } = entry.map_err(io::Error::other)?;
+        let at = started + Duration::from_nanos(at);
         if let Event::PhaseStarted(phase) = &event
             && phase.name == "drive"
             && phase.cycle == 0
         {
-            drive.from = since(at);
+            drive.from = at;
         } else if let Event::PhaseDriven(phase) = &event
             && phase.name == "drive"
         {
-            drive.to = since(at);
+            drive.to = at;
         } else if let Event::StepStarted(step) = &event
             && step.name == "idle"
         {
-            idle.from = since(at);
+            idle.from = at;
         } else if let Event::StepEnded(step) = &event
             && step.name == "idle"
         {
-            idle.to = since(at);
+            idle.to = at;
         } else if let Event::Request(_) = &event
             && drive.from > Duration::ZERO
         {
@@ -194,8 +206,8 @@ fn stretches(record: &str) -> io::Result<[Stretch; 2]> {
     Ok([drive, idle])
 }
 
-/// Bytes that a day of silence would write, extrapolated from some seconds of it.
-fn room(record: &str, seconds: u64) -> io::Result<()> {
+/// Prints the bytes that a day of silence would write, from so many seconds of it.
+fn print_room(record: &str, seconds: u64) -> io::Result<()> {
     let entries = record::Reader::new(record.as_bytes()).map_err(io::Error::other)?;
     let entries: Vec<record::Entry> = entries.collect::<Result<_, _>>().map_err(io::Error::other)?;
     let begun = entries.iter().find_map(|entry| match &entry.event {
@@ -239,8 +251,7 @@ fn show(looks: &[Look], stretches: &[Stretch]) {
     let mut idle = None;
     let mut growth = None;
     for stretch in stretches {
-        let within = |look: &&Look| look.at >= stretch.from + MARGIN && look.at + MARGIN <= stretch.to;
-        let looks: Vec<&Look> = looks.iter().filter(within).collect();
+        let looks: Vec<&Look> = looks.iter().filter(|look| stretch.contains(look)).collect();
         let (Some(first), Some(last)) = (looks.first(), looks.last()) else {
             say(&format!("{}: too short to be seen; leave `--quick` away", stretch.name));
             continue;
@@ -249,7 +260,6 @@ fn show(looks: &[Look], stretches: &[Stretch]) {
         let used = cpu(last)
             .zip(cpu(first))
             .map(|(last, first)| (last - first).as_secs_f64() / took);
-        let resident = |look: &Look| units::or_unknown(look.counters.resident, units::bytes);
         if stretch.requests == 0 {
             idle = used;
         } else {
@@ -283,6 +293,10 @@ fn show(looks: &[Look], stretches: &[Stretch]) {
     aim("own memory", peak.map(|peak| peak as f64), limit, |bytes| {
         units::bytes(bytes as u64)
     });
+}
+
+fn resident(look: &Look) -> String {
+    units::or_unknown(look.counters.resident, units::bytes)
 }
 
 fn cpu(look: &Look) -> Option<Duration> {

@@ -1,5 +1,5 @@
-//! How long a gate takes to its verdict, for servers of known size, and how often its answer would be wrong. The plan of today
-//! beside `--lens both`, or beside that of another lsp-soak (`LSP_SOAK_OLD=PATH`).
+//! The time of a gate to its verdict, for servers of known size, and the share of answers that would be wrong: the plan
+//! of today beside `--lens both`, or beside that of another lsp-soak (`LSP_SOAK_OLD=PATH`).
 
 mod kit {
     pub mod args;
@@ -81,7 +81,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// The time and the answer of one gate.
+/// The time, the exit code and the values of one gate that was played.
 struct Gate {
     took: Duration,
     code: Option<i32>,
@@ -97,27 +97,32 @@ fn seconds(gates: &[Gate]) -> Vec<f64> {
 
 fn row(more: u64, plan: &str, gates: &[Gate]) -> [String; 9] {
     let all = seconds(gates);
-    let time = |place: usize| units::duration(Duration::from_secs_f64(all[place]));
-    let ended = |code: i32| gates.iter().filter(|gate| gate.code == Some(code)).count().to_string();
     [
         format!("+{:.1} %", more as f64 / 10.0),
         plan.to_owned(),
-        time(all.len() / 2),
-        time(0),
-        time(all.len() - 1),
-        ended(0),
-        ended(1),
-        ended(3),
-        wrong(more, gates).map_or_else(|| units::UNKNOWN.to_owned(), |share| format!("{:.1} %", 100.0 * share)),
+        shown(all[all.len() / 2]),
+        shown(all[0]),
+        shown(all[all.len() - 1]),
+        count_ended(gates, 0),
+        count_ended(gates, 1),
+        count_ended(gates, 3),
+        wrong_share(more, gates).map_or_else(|| units::UNKNOWN.to_owned(), |share| format!("{:.1} %", 100.0 * share)),
     ]
 }
 
-/// The share of drawn gates that answer wrongly: FAIL for growth that is tolerated, PASS for growth over what is tolerated.
-fn wrong(more: u64, gates: &[Gate]) -> Option<f64> {
-    let values = |side: fn(&Gate) -> &Vec<f64>| -> Vec<f64> {
-        gates.iter().flat_map(|gate| side(gate).iter().copied()).collect()
-    };
-    let (baseline, candidate) = (values(|gate| &gate.baseline), values(|gate| &gate.candidate));
+fn shown(seconds: f64) -> String {
+    units::duration(Duration::from_secs_f64(seconds))
+}
+
+/// The number of gates that ended with this exit code.
+fn count_ended(gates: &[Gate], code: i32) -> String {
+    gates.iter().filter(|gate| gate.code == Some(code)).count().to_string()
+}
+
+/// The share of drawn gates that answer wrongly: FAIL for growth that is tolerated, PASS for growth that is not.
+fn wrong_share(more: u64, gates: &[Gate]) -> Option<f64> {
+    let baseline: Vec<f64> = gates.iter().flat_map(|gate| gate.baseline.clone()).collect();
+    let candidate: Vec<f64> = gates.iter().flat_map(|gate| gate.candidate.clone()).collect();
     if baseline.is_empty() || candidate.is_empty() {
         return None;
     }
@@ -125,27 +130,32 @@ fn wrong(more: u64, gates: &[Gate]) -> Option<f64> {
     let most = looks.runs().last().copied().unwrap_or(3);
     let mut random = Random::for_use(more, "verdict");
     let tolerated = more as f64 / 1000.0 <= Tolerance::PURGED.tol();
-    let is_wrong = |answer: Answer| answer == if tolerated { Answer::Fail } else { Answer::Pass };
-    let mut draw = |from: &[f64]| -> Vec<Seen> {
-        let one = |_| Seen {
-            machine: 0,
-            value: Some(from[random.below(from.len())]),
-        };
-        (0..most).map(one).collect()
-    };
-    let answers = (0..DRAWS).map(|_| {
+    let wrong_answer = if tolerated { Answer::Fail } else { Answer::Pass };
+    let mut wrong = 0;
+    for _ in 0..DRAWS {
         let endpoint = Endpoint {
             name: "private".to_owned(),
             tolerance: Tolerance::PURGED,
             noise: NoiseFloor::MEMORY,
             known: Known::Seen,
-            baseline: draw(&baseline),
-            candidate: draw(&candidate),
+            baseline: draw(&baseline, most, &mut random),
+            candidate: draw(&candidate, most, &mut random),
         };
-        decide_by_looks(&[endpoint], &looks).map(|verdict| verdict.answer)
-    });
-    let wrong = answers.filter(|answer| answer.as_ref().is_ok_and(|answer| is_wrong(*answer)));
-    Some(wrong.count() as f64 / DRAWS as f64)
+        if decide_by_looks(&[endpoint], &looks).is_ok_and(|verdict| verdict.answer == wrong_answer) {
+            wrong += 1;
+        }
+    }
+    Some(f64::from(wrong) / DRAWS as f64)
+}
+
+/// Draws `count` of the values at random; one may be drawn several times.
+fn draw(values: &[f64], count: usize, random: &mut Random) -> Vec<Seen> {
+    (0..count)
+        .map(|_| Seen {
+            machine: 0,
+            value: Some(values[random.below(values.len())]),
+        })
+        .collect()
 }
 
 /// A scenario over the little project that comes with lsp-soak, and a profile per size.
@@ -157,19 +167,19 @@ fn prepare(directory: &Path, server: &Path) -> io::Result<()> {
         directory.join("session.toml"),
         text.replace("\"../fixtures/workspaces/shop\"", &path.to_string()),
     )?;
-    let profile = |name: String, size: u64| {
-        format!(
-            "[server.{name}]\nprograms = ['{}']\nargs = ['--ballast', '{size}KiB']\nlanguages = ['python']\nallocator = {{ \
-             linked = 'system' }}\n",
-            server.display()
-        )
-    };
-    let more = MORE
-        .iter()
-        .map(|more| profile(format!("more-{more}"), BALLAST * (1000 + more) / 1000));
-    fs::write(
-        directory.join("servers.toml"),
-        profile("base".to_owned(), BALLAST) + &more.collect::<String>(),
+    let mut profiles = profile(server, "base", BALLAST);
+    for more in MORE {
+        profiles += &profile(server, &format!("more-{more}"), BALLAST * (1000 + more) / 1000);
+    }
+    fs::write(directory.join("servers.toml"), profiles)
+}
+
+/// A profile of the fixture server that holds `size` KiB.
+fn profile(server: &Path, name: &str, size: u64) -> String {
+    format!(
+        "[server.{name}]\nprograms = ['{}']\nargs = ['--ballast', '{size}KiB']\nlanguages = ['python']\nallocator = {{ \
+         linked = 'system' }}\n",
+        server.display()
     )
 }
 
@@ -196,16 +206,20 @@ fn play(directory: &Path, program: &OsStr, lens: &[&str], more: u64, out: &str) 
         .status()?;
     let took = begun.elapsed();
     let verdict: Value = serde_json::from_str(&fs::read_to_string(directory.join(out).join("gate.json"))?)?;
-    let values = |side: &str| -> Vec<f64> {
-        let rule = &verdict["against"][0]["rules"][0];
-        let seen = rule[side].as_array().into_iter().flatten();
-        seen.filter_map(|one| one["value"].as_f64().or_else(|| one.as_f64()))
-            .collect()
-    };
+    let rule = &verdict["against"][0]["rules"][0];
     Ok(Gate {
         took,
         code: status.code(),
-        baseline: values("baseline"),
-        candidate: values("candidate"),
+        baseline: values(&rule["baseline"]),
+        candidate: values(&rule["candidate"]),
     })
+}
+
+/// The values of one side of a rule, which are numbers or objects with a `value`.
+fn values(side: &Value) -> Vec<f64> {
+    side.as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|one| one["value"].as_f64().or_else(|| one.as_f64()))
+        .collect()
 }

@@ -2,7 +2,7 @@
 
 use std::env;
 
-/// The options of a benchmark.
+/// The command line, read.
 pub struct Args {
     /// Fewer rounds, to see that everything works.
     pub quick: bool,

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-/// Of all threads so far, children not counted.
+/// The time of all threads so far; children are not counted.
 #[cfg(unix)]
 pub fn cpu() -> io::Result<Duration> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
@@ -13,7 +13,7 @@ pub fn cpu() -> io::Result<Duration> {
     ))
 }
 
-/// Of all threads so far, children not counted.
+/// The time of all threads so far; children are not counted.
 #[cfg(not(unix))]
 pub fn cpu() -> io::Result<Duration> {
     use proctree::{System, source::Source};

@@ -21,18 +21,20 @@ pub fn played() -> Option<Vec<String>> {
 
 /// The program and the arguments of a part, for those who start processes in a way of their own.
 pub fn command(words: &[impl AsRef<str>]) -> io::Result<(PathBuf, Vec<String>)> {
-    let words = words.iter().map(AsRef::as_ref);
-    let words = iter::once(PART).chain(words).map(str::to_owned);
-    Ok((env::current_exe()?, words.collect()))
+    let words = iter::once(PART)
+        .chain(words.iter().map(AsRef::as_ref))
+        .map(str::to_owned)
+        .collect();
+    Ok((env::current_exe()?, words))
 }
 
 /// A child process with both pipes. Dropping it closes its stdin and waits for its end.
 pub struct Part {
     /// The process.
     pub child: Child,
-    /// Where it reads; `None` closes it.
+    /// Its standard input; `None` closes it.
     pub stdin: Option<ChildStdin>,
-    /// Its output.
+    /// Its standard output.
     pub stdout: BufReader<ChildStdout>,
 }
 

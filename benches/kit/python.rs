@@ -12,7 +12,7 @@ use super::race::Lap;
 pub enum Peer {
     /// It runs.
     Runs(Part),
-    /// The package to install.
+    /// The advice to install its modules.
     Missing(String),
 }
 
@@ -23,19 +23,18 @@ impl Peer {
         let import = format!("import {}", modules.join(", "));
         let mut probe = Command::new(&python);
         probe.args(["-c", &import]).stdout(Stdio::null()).stderr(Stdio::null());
-        let advice = || {
-            let modules = modules.join(" ");
-            Peer::Missing(format!(
-                "n/a: `pip install {modules}`, or name a python that has it in $PYTHON"
-            ))
-        };
-        if !probe.status().is_ok_and(|status| status.success()) {
-            return advice();
+        if probe.status().is_ok_and(|status| status.success())
+            && let Ok(part) = Part::run(Command::new(&python).args(["-c", script]).args(words))
+        {
+            return Peer::Runs(part);
         }
-        Part::run(Command::new(&python).args(["-c", script]).args(words)).map_or_else(|_| advice(), Peer::Runs)
+        let modules = modules.join(" ");
+        Peer::Missing(format!(
+            "n/a: `pip install {modules}`, or name a python that has it in $PYTHON"
+        ))
     }
 
-    /// The advice after its name when it is missing.
+    /// Text to add to its name: the advice if it is missing, else nothing.
     pub fn note(&self) -> String {
         match self {
             Peer::Runs(_) => String::new(),

@@ -7,12 +7,12 @@ use base::units::{self, UNKNOWN};
 use super::own;
 use super::table::{Table, times};
 
-/// Times of some repetitions.
+/// The time that some repetitions took.
 #[derive(Clone, Copy)]
 pub struct Lap {
-    /// By the clock.
+    /// Time by the clock.
     pub wall: Duration,
-    /// Of the processor, in the process that measured.
+    /// Processor time of the process that measured.
     pub cpu: Duration,
 }
 
@@ -20,7 +20,9 @@ impl Lap {
     /// Measures so many repetitions of some work of this process; `None` when the work is.
     pub fn measure(count: u32, mut work: impl FnMut() -> Option<()>) -> Option<Lap> {
         let (started, before) = (Instant::now(), own::cpu().ok()?);
-        (0..count).try_for_each(|_| work())?;
+        for _ in 0..count {
+            work()?;
+        }
         Some(Lap {
             wall: started.elapsed(),
             cpu: own::cpu().ok()?.saturating_sub(before),
@@ -82,25 +84,28 @@ pub fn race(runners: &mut [Runner], rounds: usize, batch: u32) {
 /// Prints what each needed for one, and the ratios to the first of them.
 pub fn print(headline: &str, runners: &[Runner]) {
     let mut table = Table::new(headline, &["", "median", "lowest", "90 %", "ratio", "own CPU", "ratio"]);
-    let medians = |runner: &Runner| (runner.median(), runner.median_cpu());
-    let first = runners.first().map_or((None, None), medians);
-    let ratio = |own: Option<f64>, first: Option<f64>| {
-        let ratio = own.zip(first).map(|(own, first)| own / first);
-        ratio.map_or(UNKNOWN.to_owned(), times)
-    };
+    let first = runners.first();
+    let first_wall = first.and_then(Runner::median);
+    let first_cpu = first.and_then(Runner::median_cpu);
     for runner in runners {
-        let at = |part| units::or_unknown(quantile(&runner.wall, part), nanos);
         table.row([
             runner.name.clone(),
-            at(0.5),
-            at(0.0),
-            at(0.9),
-            ratio(runner.median(), first.0),
+            units::or_unknown(runner.median(), nanos),
+            units::or_unknown(quantile(&runner.wall, 0.0), nanos),
+            units::or_unknown(quantile(&runner.wall, 0.9), nanos),
+            ratio(runner.median(), first_wall),
             units::or_unknown(runner.median_cpu(), nanos),
-            ratio(runner.median_cpu(), first.1),
+            ratio(runner.median_cpu(), first_cpu),
         ]);
     }
     table.print();
+}
+
+fn ratio(value: Option<f64>, first: Option<f64>) -> String {
+    match (value, first) {
+        (Some(value), Some(first)) => times(value / first),
+        _ => UNKNOWN.to_owned(),
+    }
 }
 
 /// Nanoseconds as people read them.

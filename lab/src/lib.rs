@@ -33,7 +33,11 @@ struct Line<'a> {
 
 impl<'a> Line<'a> {
     fn new(options: &Options, allocator: &'a str, outcome: &Outcome) -> Line<'a> {
-        let has_payload = options.workload.has_payload();
+        let (payload, bounded) = if options.workload.has_payload() {
+            (Some(options.payload()), Some(options.bounded))
+        } else {
+            (None, None)
+        };
         let rate = outcome.operations as f64 / outcome.seconds;
         Line {
             workload: options.workload.to_string(),
@@ -44,8 +48,8 @@ impl<'a> Line<'a> {
             nanoseconds_per_operation: (1e12 / rate).round() / 1e3,
             live_bytes: outcome.live_bytes,
             seed: options.seed,
-            payload: if has_payload { Some(options.payload()) } else { None },
-            bounded: if has_payload { Some(options.bounded) } else { None },
+            payload,
+            bounded,
         }
     }
 }

@@ -18,13 +18,13 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub threads: u16,
     /// Length of the timed part in seconds
-    #[arg(long, value_name = "S", default_value = "5", value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value = "5", value_parser = parse_seconds)]
     pub seconds: Duration,
     /// Seed of sizes, slots and keys
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Size of a message of mpsc, 8B to 64KiB [default: 16KiB]
-    #[arg(long, value_name = "SIZE", value_parser = payload)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_payload)]
     payload: Option<Payload>,
     /// Use a channel with room for 128 messages in mpsc; senders wait for room
     #[arg(long)]
@@ -35,7 +35,7 @@ impl Options {
     /// Parses the command line; ends the program with a message if it is wrong.
     pub fn from_command_line() -> Options {
         let options = Options::parse();
-        options.checked().unwrap_or_else(|error| error.exit())
+        options.validate().unwrap_or_else(|error| error.exit())
     }
 
     pub fn threads(&self) -> usize {
@@ -48,18 +48,16 @@ impl Options {
     }
 
     /// Refuses options that the workload would ignore.
-    pub fn checked(self) -> Result<Options, clap::Error> {
-        let ignored = [("--payload", self.payload.is_some()), ("--bounded", self.bounded)];
-        match ignored
-            .iter()
-            .find(|(_, present)| *present && !self.workload.has_payload())
-        {
-            None => Ok(self),
-            Some((name, _)) => {
-                let message = format!("{name} has no meaning for {}: it belongs to mpsc", self.workload);
-                Err(Options::command().error(ErrorKind::ArgumentConflict, message))
-            }
+    fn validate(self) -> Result<Options, clap::Error> {
+        if self.workload.has_payload() {
+            return Ok(self);
         }
+        let ignored = [("--payload", self.payload.is_some()), ("--bounded", self.bounded)];
+        let Some((name, _)) = ignored.into_iter().find(|(_, is_present)| *is_present) else {
+            return Ok(self);
+        };
+        let message = format!("{name} has no meaning for {}: it belongs to mpsc", self.workload);
+        Err(Options::command().error(ErrorKind::ArgumentConflict, message))
     }
 }
 
@@ -67,7 +65,7 @@ impl Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Payload(usize);
 
-fn payload(text: &str) -> Result<Payload, String> {
+fn parse_payload(text: &str) -> Result<Payload, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let factor = match text[digits.len()..].trim_start() {
         "" | "B" => 1,
@@ -84,7 +82,7 @@ fn payload(text: &str) -> Result<Payload, String> {
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+fn parse_seconds(text: &str) -> Result<Duration, String> {
     let seconds = text
         .parse()
         .ok()
@@ -99,27 +97,30 @@ fn seconds(text: &str) -> Result<Duration, String> {
 mod tests {
     use super::*;
 
+    fn parse(line: &str) -> Result<Options, clap::Error> {
+        Options::try_parse_from(line.split(' ')).and_then(Options::validate)
+    }
+
     #[test]
     fn a_payload_is_written_in_bytes_or_kibibytes() {
-        assert_eq!(payload("8"), Ok(Payload(8)));
-        assert_eq!(payload("64 B"), Ok(Payload(64)));
-        assert_eq!(payload("64KiB"), Ok(Payload(65_536)));
+        assert_eq!(parse_payload("8"), Ok(Payload(8)));
+        assert_eq!(parse_payload("64 B"), Ok(Payload(64)));
+        assert_eq!(parse_payload("64KiB"), Ok(Payload(65_536)));
         for wrong in ["7", "65KiB", "16KB", "KiB", "", "99999999999999999999KiB"] {
-            assert!(payload(wrong).is_err(), "{wrong}");
+            assert!(parse_payload(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn a_trial_takes_more_than_no_time() {
-        assert_eq!(seconds("0.05"), Ok(Duration::from_millis(50)));
+        assert_eq!(parse_seconds("0.05"), Ok(Duration::from_millis(50)));
         for wrong in ["0", "-1", "NaN", "inf", "4000", "1s"] {
-            assert!(seconds(wrong).is_err(), "{wrong}");
+            assert!(parse_seconds(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn an_option_of_another_workload_is_refused() {
-        let parse = |line: &str| Options::try_parse_from(line.split(' ')).and_then(Options::checked);
         assert!(parse("lab mpsc --payload 8B --bounded").is_ok());
         let refusal = parse("lab larson --payload 8B").expect_err("larson has no payload");
         let message = refusal.to_string();

@@ -20,13 +20,17 @@ pub fn power_law(random: &mut Rng, low: u32, high: u32) -> usize {
 mod tests {
     use super::*;
 
+    /// 100 sizes of each of three threads.
+    fn sizes(seed: &str) -> Vec<Vec<usize>> {
+        let options = clap::Parser::parse_from(["lab", "larson", "--threads", "3", "--seed", seed]);
+        generators(&options)
+            .into_iter()
+            .map(|mut random| (0..100).map(|_| power_law(&mut random, 3, 10)).collect())
+            .collect()
+    }
+
     #[test]
     fn the_same_seed_gives_the_same_sizes_in_every_thread() {
-        let sizes = |seed: &str| {
-            let options = clap::Parser::parse_from(["lab", "larson", "--threads", "3", "--seed", seed]);
-            let draw = |mut random: Rng| (0..100).map(|_| power_law(&mut random, 3, 10)).collect::<Vec<_>>();
-            generators(&options).into_iter().map(draw).collect::<Vec<_>>()
-        };
         assert_eq!(sizes("7"), sizes("7"));
         assert_ne!(sizes("7"), sizes("8"));
         assert_ne!(sizes("7")[0], sizes("7")[1]);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Starts and stops the threads of a trial.
+/// Starts the threads of a trial together, and tells them to stop.
 pub struct Signal {
     start: Barrier,
     stopped: AtomicBool,
@@ -18,13 +18,13 @@ impl Signal {
         Instant::now()
     }
 
-    pub fn running(&self) -> bool {
-        // Nothing is read by this flag but itself.
+    pub fn is_running(&self) -> bool {
+        // Relaxed: the flag guards no other data.
         !self.stopped.load(Ordering::Relaxed)
     }
 }
 
-/// The work of one thread in the timed part, and the memory that it holds at its end.
+/// The operations of one thread in the timed part, and the bytes that it holds at its end.
 pub struct Share {
     started: Instant,
     ended: Instant,
@@ -43,12 +43,12 @@ impl Share {
         }
     }
 
-    pub fn holding(self, live_bytes: usize) -> Share {
+    pub fn with_live_bytes(self, live_bytes: usize) -> Share {
         Share { live_bytes, ..self }
     }
 }
 
-/// The work of all threads together.
+/// The operations of all threads together, and the bytes that are held at the end.
 pub struct Outcome {
     /// From the first start to the last end
     pub seconds: f64,
@@ -57,8 +57,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Adds what no thread holds alone.
-    pub fn holding(self, live_bytes: usize) -> Outcome {
+    /// Adds bytes that no thread holds alone, such as those on their way to another thread.
+    pub fn add_live_bytes(self, live_bytes: usize) -> Outcome {
         Outcome {
             live_bytes: self.live_bytes + live_bytes,
             ..self
@@ -90,13 +90,17 @@ pub fn trial<M: Send>(members: Vec<M>, duration: Duration, work: impl Fn(M, &Sig
         stopped: AtomicBool::new(false),
     };
     thread::scope(|scope| {
-        let spawn = |member| scope.spawn(|| work(member, &signal));
-        let threads: Vec<_> = members.into_iter().map(spawn).collect();
+        let threads: Vec<_> = members
+            .into_iter()
+            .map(|member| scope.spawn(|| work(member, &signal)))
+            .collect();
         signal.start();
         thread::sleep(duration);
         signal.stopped.store(true, Ordering::Relaxed);
-        let shares = threads.into_iter().map(|thread| thread.join());
-        shares.map(|share| share.expect("no workload panics")).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("no workload panics"))
+            .collect()
     })
 }
 
@@ -109,14 +113,14 @@ mod tests {
         let pauses = vec![0, 20];
         let outcome = trial(pauses, Duration::from_millis(10), |pause, signal| {
             let started = signal.start();
-            while signal.running() {
+            while signal.is_running() {
                 thread::yield_now();
             }
             thread::sleep(Duration::from_millis(pause));
-            Share::new(started, 3).holding(4)
+            Share::new(started, 3).with_live_bytes(4)
         });
         assert_eq!((outcome.operations, outcome.live_bytes), (6, 8));
         assert!(outcome.seconds >= 0.02, "{}", outcome.seconds);
-        assert_eq!(outcome.holding(2).live_bytes, 10);
+        assert_eq!(outcome.add_live_bytes(2).live_bytes, 10);
     }
 }

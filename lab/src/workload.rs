@@ -56,7 +56,7 @@ impl Workload {
         }
     }
 
-    /// True if --payload and --bounded have a meaning.
+    /// True if --payload and --bounded have a meaning: mpsc alone sends messages.
     pub fn has_payload(self) -> bool {
         self == Workload::Mpsc
     }

@@ -5,8 +5,16 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 fn lab(line: &str) -> Output {
-    let program = Command::new(env!("CARGO_BIN_EXE_lab")).args(line.split(' ')).output();
-    program.expect("cargo built the program")
+    Command::new(env!("CARGO_BIN_EXE_lab"))
+        .args(line.split(' '))
+        .output()
+        .expect("cargo built the program")
+}
+
+fn number(line: &Value, key: &str) -> f64 {
+    line[key]
+        .as_f64()
+        .unwrap_or_else(|| panic!("{key} is a number: {line}"))
 }
 
 #[test]
@@ -28,13 +36,8 @@ fn the_only_line_of_output_is_json_with_every_figure() {
     for (key, value) in expected {
         assert_eq!(line[key], value, "{key}");
     }
-    let number = |key: &str| {
-        line[key]
-            .as_f64()
-            .unwrap_or_else(|| panic!("{key} is a number: {line}"))
-    };
-    assert!(number("live_bytes") >= 0.0);
-    let product = number("operations_per_second") * number("nanoseconds_per_operation");
+    assert!(number(&line, "live_bytes") >= 0.0);
+    let product = number(&line, "operations_per_second") * number(&line, "nanoseconds_per_operation");
     assert!((product / 1e9 - 1.0).abs() < 0.001, "{line}");
 }
 

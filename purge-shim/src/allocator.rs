@@ -35,12 +35,12 @@ type Symbol = libc::Elf64_Sym;
 #[cfg(target_pointer_width = "32")]
 type Symbol = libc::Elf32_Sym;
 
-/// `dladdr(3)` with more to tell; only glibc has it.
+/// `dladdr1`, which only glibc has: `dladdr(3)` that can hand out the entry of the symbol table too.
 type Locate = unsafe extern "C" fn(*const c_void, *mut libc::Dl_info, *mut *mut c_void, c_int) -> c_int;
 
-/// Those that can be reached: what a program keeps inside without exporting it cannot.
+/// The allocators that can be reached: one that a program links without exporting its functions cannot.
 pub struct Allocators {
-    owner: &'static CStr,
+    malloc_owner: &'static CStr,
     trim: Option<Trim>,
     control: Option<(&'static CStr, Control)>,
     collect: Option<Collect>,
@@ -49,11 +49,11 @@ pub struct Allocators {
 }
 
 impl Allocators {
-    /// Looks for the functions of each.
+    /// Looks for the functions of each allocator.
     pub fn find() -> Allocators {
         let prefixes = [c"mallctl", c"_rjem_mallctl", c"je_mallctl"];
         Allocators {
-            owner: owner(),
+            malloc_owner: find_malloc_owner(),
             // SAFETY: the C library's own, with the type of malloc_trim(3).
             trim: symbol(c"malloc_trim").map(|found| unsafe { mem::transmute::<*mut c_void, Trim>(found) }),
             control: prefixes.into_iter().find_map(|name| {
@@ -73,54 +73,56 @@ impl Allocators {
     }
 
     /// The file whose `malloc` the process calls; `?` where the loader does not know.
-    pub fn owner(&self) -> &'static CStr {
-        self.owner
+    pub fn malloc_owner(&self) -> &'static CStr {
+        self.malloc_owner
     }
 
-    /// Has each give back what it can, and says what each answered and how long all took.
+    /// Has each allocator give back what it can. Returns a line with each answer and the nanoseconds of them all.
     pub fn release(&self) -> Line {
         let mut line = Line::new();
-        line.text("released");
+        line.push_text("released");
         let began = nanos();
         if let Some((name, control)) = self.control {
             let none = ptr::null_mut();
             // SAFETY: `purge` neither reads nor writes a value.
             let answer = unsafe { control(PURGE_ALL.as_ptr(), none, none.cast(), none, 0) };
-            write_answer(&mut line, name, answer);
+            push_answer(&mut line, name, answer);
         }
         if let Some(collect) = self.collect {
             // SAFETY: may be called by any thread.
             unsafe { collect(true) };
-            write_answer(&mut line, c"mi_collect", 0);
+            push_answer(&mut line, c"mi_collect", 0);
         }
         if let Some(release) = self.release {
             // SAFETY: may be called by any thread.
             unsafe { release() };
-            write_answer(&mut line, RELEASE, 0);
+            push_answer(&mut line, RELEASE, 0);
         }
         if let Some(command) = self.command {
             // SAFETY: this command takes no argument.
             let answer = unsafe { command(CLEAN_ALL_BUFFERS, ptr::null_mut()) };
-            write_answer(&mut line, COMMAND, answer);
+            push_answer(&mut line, COMMAND, answer);
         }
         if let Some(trim) = self.trim {
             // SAFETY: may be called by any thread; a padding of 0 keeps nothing.
             let answer = unsafe { trim(0) };
-            write_answer(&mut line, c"malloc_trim", answer);
+            push_answer(&mut line, c"malloc_trim", answer);
         }
-        line.text(" nanos=").number(nanos().saturating_sub(began)).text("\n");
+        line.push_text(" nanos=")
+            .push_number(nanos().saturating_sub(began))
+            .push_text("\n");
         line
     }
 }
 
-/// The file of `malloc`.
-fn owner() -> &'static CStr {
+/// Finds the file whose `malloc` the process calls; `?` where the loader does not know.
+fn find_malloc_owner() -> &'static CStr {
     let unknown = c"?";
     let Some(found) = symbol(c"malloc") else { return unknown };
     let (mut file, is_defined) = file_of(found);
     if !is_defined {
-        // A program that is not position-independent and takes the address of `malloc` has a stub of that name. What serves
-        // it stands behind this library only if none stands before.
+        // A program that is not position-independent and takes the address of `malloc` has a stub of that name. What
+        // serves it stands behind this library only if none stands before.
         if !is_first_library() {
             return unknown;
         }
@@ -136,7 +138,7 @@ fn owner() -> &'static CStr {
     unsafe { CStr::from_ptr(file) }
 }
 
-/// The file that a function is in, and whether it is defined there; where the loader does not tell, it is.
+/// The file that a function is in, and true if it is defined there or the loader does not tell.
 fn file_of(function: *mut c_void) -> (*const c_char, bool) {
     let mut place = MaybeUninit::<libc::Dl_info>::zeroed();
     let mut entry: *mut c_void = ptr::null_mut();
@@ -172,8 +174,8 @@ fn is_first_library() -> bool {
     !first.is_null() && first == own.dli_fbase
 }
 
-/// Notes where the first library of a file begins, and ends the walk with it. The program has no name, and the kernel's own
-/// library (`linux-vdso.so.1`) no path.
+/// Notes where the first library of a file begins, and ends the walk with it. The program has no name, and the kernel's
+/// own library (`linux-vdso.so.1`) no path.
 extern "C" fn note_library(info: *mut libc::dl_phdr_info, _size: libc::size_t, first: *mut c_void) -> c_int {
     // SAFETY: the loader's own, valid during the call.
     let info = unsafe { &*info };
@@ -190,12 +192,13 @@ extern "C" fn note_library(info: *mut libc::dl_phdr_info, _size: libc::size_t, f
     1
 }
 
-fn write_answer(line: &mut Line, name: &CStr, answer: c_int) {
-    line.text(" ").bytes(name.to_bytes()).text("=");
+/// Adds ` name=answer`.
+fn push_answer(line: &mut Line, name: &CStr, answer: c_int) {
+    line.push_text(" ").push_bytes(name.to_bytes()).push_text("=");
     if answer < 0 {
-        line.text("-");
+        line.push_text("-");
     }
-    line.number(answer.unsigned_abs().into());
+    line.push_number(answer.unsigned_abs().into());
 }
 
 /// Where the loader finds a function of that name.

@@ -9,27 +9,29 @@ use crate::line::Line;
 /// `CLOSE_RANGE_UNSHARE` (close_range(2)): the caller gets a table of its own first.
 const UNSHARE: libc::c_uint = 2;
 
-/// Where it is.
+/// The file of one process, by its path.
 pub struct File {
     /// Ends in a zero byte.
     path: Line,
 }
 
 impl File {
-    /// The file of this process, named by its id.
+    /// The file of this process in `directory`, named by its process id.
     pub fn of_process(directory: &CStr) -> File {
         let mut path = Line::new();
-        path.bytes(directory.to_bytes());
+        path.push_bytes(directory.to_bytes());
         // SAFETY: takes nothing and cannot fail.
         let process = unsafe { libc::getpid() };
-        path.text("/").number(process.unsigned_abs().into()).bytes(b"\0");
+        path.push_text("/")
+            .push_number(process.unsigned_abs().into())
+            .push_bytes(b"\0");
         File { path }
     }
 
-    /// Adds a line. What cannot be written is not there, which is read as not released.
+    /// Adds a line. Failures are ignored: the reader takes a missing line as not released.
     pub fn add(&self, line: &Line) {
         let Some(file) = self.open() else { return };
-        let bytes = line.written();
+        let bytes = line.as_bytes();
         if is_own(file) {
             // SAFETY: the pointer and the length are of the same bytes.
             unsafe { libc::write(file, bytes.as_ptr().cast(), bytes.len()) };
@@ -38,17 +40,18 @@ impl File {
         unsafe { libc::close(file) };
     }
 
-    /// Opened to append: what a program wrote that has become this one since stays. Waits for no reader of a pipe.
+    /// Opens the file to append, so that lines stay which the process wrote before it became another program
+    /// (`execve(2)`). Does not wait for a reader if it is a pipe.
     fn open(&self) -> Option<c_int> {
-        let path = CStr::from_bytes_with_nul(self.path.written()).ok()?;
+        let path = CStr::from_bytes_with_nul(self.path.as_bytes()).ok()?;
         let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_NOFOLLOW | libc::O_NONBLOCK;
         // SAFETY: the path ends in a zero byte.
         let file = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, 0o600) };
-        if file >= 0 { Some(file) } else { None }
+        if file < 0 { None } else { Some(file) }
     }
 }
 
-/// True for a regular file of this user under no second name, as those are that were made here.
+/// True for a regular file of this user with a single name: any other was not made here, and is not written to.
 fn is_own(file: c_int) -> bool {
     let mut place = MaybeUninit::<libc::stat>::zeroed();
     // SAFETY: a place of the right type to write to.
@@ -62,7 +65,7 @@ fn is_own(file: c_int) -> bool {
 
 /// Gives the calling thread a table of descriptors of its own with nothing in it, so that the numbers that it opens are
 /// never seen by the others, and it holds no pipe of theirs open. Before Linux 5.9 it goes on with theirs.
-pub fn own_descriptors() {
+pub fn unshare_descriptors() {
     let (first, last): (libc::c_uint, libc::c_uint) = (0, libc::c_uint::MAX);
     // SAFETY: the descriptors are closed for this thread only, which has opened none.
     unsafe { libc::syscall(libc::SYS_close_range, first, last, UNSHARE) };

@@ -5,16 +5,16 @@ use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// The library's thread; 0 where there is none.
 static THREAD: AtomicI32 = AtomicI32::new(0);
-/// True if the library's thread is to end.
+/// Set once the thread is to end.
 static ENDS: AtomicBool = AtomicBool::new(false);
 
-/// The thread says which it is.
-pub fn runs(thread: c_int) {
+/// Keeps the number of the library's thread, by which it is waited for when it ends.
+pub fn set_thread(thread: c_int) {
     THREAD.store(thread, Ordering::Release);
 }
 
-/// True if the library's thread is to end before the process leaves its namespace.
-pub fn is_over() -> bool {
+/// True once the thread is to end: it looks each time it wakes.
+pub fn must_end() -> bool {
     ENDS.load(Ordering::Acquire)
 }
 
@@ -22,7 +22,7 @@ pub fn is_over() -> bool {
 #[unsafe(no_mangle)]
 extern "C" fn unshare(flags: c_int) -> c_int {
     if flags & libc::CLONE_NEWUSER != 0 {
-        end();
+        end_thread();
     }
     // SAFETY: the arguments are those of the caller, and the kernel looks at them.
     unsafe { libc::syscall(libc::SYS_unshare, c_long::from(flags)) as c_int }
@@ -31,14 +31,14 @@ extern "C" fn unshare(flags: c_int) -> c_int {
 /// In place of the C library's, which does no more than the system call (setns(2)).
 #[unsafe(no_mangle)]
 extern "C" fn setns(namespace: c_int, kind: c_int) -> c_int {
-    end();
+    end_thread();
     // SAFETY: the arguments are those of the caller, and the kernel looks at them.
     unsafe { libc::syscall(libc::SYS_setns, c_long::from(namespace), c_long::from(kind)) as c_int }
 }
 
 /// Ends the thread for good, and waits until the kernel does not count it any more. In a process that was forked the
 /// number is of no thread.
-fn end() {
+fn end_thread() {
     let thread = THREAD.load(Ordering::Acquire);
     if thread == 0 {
         return;

@@ -5,9 +5,9 @@
 //! - `LSP_SOAK_PURGE_SIGNAL`: the number of the signal;
 //! - `LSP_SOAK_PURGE_DIR`: a directory, in which each process writes a file named by its process id.
 //!
-//! Without both the library does nothing at all. With them the file says `ready` before the program begins, and gains one
-//! line for each signal when the memory is given back. A program that becomes another one (`execve(2)`) says `ready` again,
-//! and the last one holds:
+//! Without both the library does nothing at all. With them the file says `ready` before the program begins, and gains
+//! one line for each signal when the memory is given back. A program that becomes another one (`execve(2)`) says
+//! `ready` again, and the last one holds:
 //!
 //! ```text
 //! ready thread=4711 malloc=/lib/x86_64-linux-gnu/libc.so.6
@@ -15,16 +15,16 @@
 //! ```
 //!
 //! None of the allocators may be called in a signal handler, so that only wakes a thread. The thread is the library's
-//! own, has a small stack and descriptors of its own, blocks all other signals and allocates nothing. A signal to that thread (`tgkill(2)`) disturbs
-//! nobody; one to the process works too, but may interrupt a system call of another thread. A process that was forked
-//! without exec has no such thread, and writes no file of its own.
+//! own, has a small stack and descriptors of its own, blocks all other signals and allocates nothing. A signal to that
+//! thread (`tgkill(2)`) disturbs nobody; one to the process works too, but may interrupt a system call of another
+//! thread. A process that was forked without exec has no such thread, and writes no file of its own.
 //!
-//! A program that goes into a user namespace must have a single thread (unshare(2), setns(2)): the library's thread ends
-//! before, and that process does not listen any more.
+//! A program that goes into a user namespace must have a single thread (unshare(2), setns(2)): the library's thread
+//! ends before, and that process does not listen any more.
 //!
 //! A third variable, `LSP_SOAK_PURGE_PIDS`, names the namespace of process ids that the files are named in, as the link
-//! `/proc/self/ns/pid` does: in another one a number is another process, so that the library does nothing there. Without
-//! it all are taken to be in one.
+//! `/proc/self/ns/pid` does: in another one a number is another process, so that the library does nothing there.
+//! Without it all are taken to be in one.
 // A panic that unwinds needs the standard library: so it is checked with it, and built (`--profile preloaded`) without.
 #![cfg_attr(panic = "abort", no_std)]
 
@@ -53,17 +53,17 @@ const STACK: usize = 128 * 1024;
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = start;
 
-/// The semaphore that wakes the thread.
+/// The thread waits on this; the handler of the signal posts it.
 static WAKE: Shared<libc::sem_t> = Shared(UnsafeCell::new(MaybeUninit::uninit()));
-/// The functions that the thread calls. Looked for before it starts: the loader allocates what it has to say about names that it does
-/// not find, and in a new thread that would make glibc begin an arena.
+/// The allocators that the thread calls. They are looked for before it starts: the loader allocates a message about
+/// each name that it does not find, and in a new thread that would make glibc begin an arena.
 static ALLOCATORS: Shared<Allocators> = Shared(UnsafeCell::new(MaybeUninit::uninit()));
-/// The semaphore that tells the program that the thread is ready.
+/// The program waits on this until the thread, which posts it, is ready.
 static READY: Shared<libc::sem_t> = Shared(UnsafeCell::new(MaybeUninit::uninit()));
-/// The file that is written to.
+/// The file of this process, to which the thread adds lines.
 static FILE: Shared<File> = Shared(UnsafeCell::new(MaybeUninit::uninit()));
 
-/// Written once, before the handler and the thread exist, which are all that use it.
+/// A place that is written once, before the handler and the thread exist.
 struct Shared<T>(UnsafeCell<MaybeUninit<T>>);
 
 // SAFETY: nothing is written once there is a second thread, but for the semaphores, which are made for that.
@@ -81,19 +81,19 @@ extern "C" fn start() {
     // SAFETY: nothing else knows of it yet.
     unsafe { ALLOCATORS.0.get().write(MaybeUninit::new(Allocators::find())) };
     // The thread says `ready`; without that, nobody sends the signal.
-    if made(&WAKE) && made(&READY) && listen(signal) && spawn(signal) {
+    if make_semaphore(&WAKE) && make_semaphore(&READY) && listen(signal) && spawn(signal) {
         // The program finds all as it will stay: the thread has left the program's descriptors by then.
         wait(&READY);
     }
 }
 
-/// True if process ids mean here what they mean to the reader of the files.
+/// True if a process has the same id here as for the reader of the files, or if no namespace is named.
 fn is_named_here() -> bool {
     variable(c"LSP_SOAK_PURGE_PIDS").is_none_or(file::is_in_namespace)
 }
 
 /// Makes a semaphore that counts nothing yet; false if that cannot be.
-fn made(semaphore: &Shared<libc::sem_t>) -> bool {
+fn make_semaphore(semaphore: &Shared<libc::sem_t>) -> bool {
     // SAFETY: nothing else knows of the semaphore yet.
     unsafe { libc::sem_init(semaphore.0.get().cast(), 0, 0) == 0 }
 }
@@ -177,19 +177,22 @@ extern "C" fn serve(_nothing: *mut c_void) -> *mut c_void {
     let allocators = unsafe { &*ALLOCATORS.0.get().cast::<Allocators>() };
     // SAFETY: as before.
     let file = unsafe { &*FILE.0.get().cast::<File>() };
-    file::own_descriptors();
+    file::unshare_descriptors();
     // SAFETY: takes nothing and cannot fail.
     let thread = unsafe { libc::gettid() };
     let mut line = Line::new();
-    line.text("ready thread=").number(thread.unsigned_abs().into());
-    line.text(" malloc=").bytes(allocators.owner().to_bytes()).text("\n");
+    line.push_text("ready thread=")
+        .push_number(thread.unsigned_abs().into());
+    line.push_text(" malloc=")
+        .push_bytes(allocators.malloc_owner().to_bytes())
+        .push_text("\n");
     file.add(&line);
-    leave::runs(thread);
+    leave::set_thread(thread);
     // SAFETY: the semaphore was initialized before the thread was started.
     unsafe { libc::sem_post(READY.0.get().cast()) };
     loop {
         wait(&WAKE);
-        if leave::is_over() {
+        if leave::must_end() {
             return ptr::null_mut();
         }
         file.add(&allocators.release());

@@ -23,7 +23,7 @@ fn work(mut random: Rng, signal: &Signal) -> Share {
     }
     let started = signal.start();
     let mut operations = 0;
-    while signal.running() {
+    while signal.is_running() {
         // The first slots are taken often, so their blocks live briefly; the last ones live long.
         let slot = &mut slots[power_law(&mut random, 0, SLOT_POWER)];
         *slot = match slot.size() {
@@ -32,7 +32,7 @@ fn work(mut random: Rng, signal: &Signal) -> Share {
         };
         operations += 1;
     }
-    Share::new(started, operations).holding(total(&slots))
+    Share::new(started, operations).with_live_bytes(total(&slots))
 }
 
 fn size(random: &mut Rng) -> usize {

@@ -7,7 +7,7 @@ use crate::trial::{Outcome, Share, Signal, trial};
 
 /// The size of an object in bytes: several fit into a cache line.
 pub const OBJECT: usize = 8;
-/// Number of times that a thread writes each of its objects.
+/// Times that a thread writes each of its objects before it frees it.
 const WRITES: usize = 1_000;
 
 pub fn run(options: &Options) -> Outcome {
@@ -25,8 +25,8 @@ fn work(mut object: Vec<u8>, signal: &Signal) -> Share {
         object = self::object();
         write(&mut object);
         operations += 1;
-        if !signal.running() {
-            return Share::new(started, operations).holding(object.capacity());
+        if !signal.is_running() {
+            return Share::new(started, operations).with_live_bytes(object.capacity());
         }
     }
 }

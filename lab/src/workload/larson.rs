@@ -27,19 +27,19 @@ fn serve(slots: &mut Vec<Block>, mut random: Rng, signal: &Signal) -> Share {
     slots.extend((0..SLOTS).map(|_| Block::new(size(&mut random))));
     let started = signal.start();
     let mut operations = 0;
-    while signal.running() {
+    while signal.is_running() {
         operations += thread::scope(|scope| {
             let thread = scope.spawn(|| live(slots, &mut random, signal));
             thread.join().expect("no workload panics")
         });
     }
-    Share::new(started, operations).holding(total(&*slots))
+    Share::new(started, operations).with_live_bytes(total(&*slots))
 }
 
 /// The life of one thread: how many blocks it replaced.
 fn live(slots: &mut [Block], random: &mut Rng, signal: &Signal) -> u64 {
     let mut operations = 0;
-    while operations < LIFE && signal.running() {
+    while operations < LIFE && signal.is_running() {
         let slot = random.usize(..slots.len());
         replace(&mut slots[slot], size(random));
         operations += 1;

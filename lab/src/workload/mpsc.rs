@@ -51,13 +51,13 @@ fn receive(receiver: &Receiver<Message>, signal: &Signal) -> Share {
     let mut operations = 0;
     for message in receiver {
         operations += u64::from(free(message) > 0);
-        if !signal.running() {
+        if !signal.is_running() {
             break;
         }
     }
     let share = Share::new(started, operations);
     // Until the last sender has seen the end.
-    share.holding(receiver.iter().map(free).sum())
+    share.with_live_bytes(receiver.iter().map(free).sum())
 }
 
 /// Frees a message and returns its size: 0 of the end of a round.
@@ -75,7 +75,7 @@ fn free(message: Message) -> usize {
 fn send(sender: &Sender, payload: usize, signal: &Signal) -> Share {
     let (answer, answered) = mpsc::sync_channel(1);
     let started = signal.start();
-    while signal.running() {
+    while signal.is_running() {
         send_round(sender, payload, signal);
         sender.send(Message::EndOfRound(answer.clone()));
         answered.recv().expect("this thread has a sender itself");
@@ -87,7 +87,7 @@ fn send_round(sender: &Sender, payload: usize, signal: &Signal) {
     for _ in 0..round(payload) {
         // Not zero: zeroed memory comes from `calloc`, which may not touch it.
         sender.send(Message::Payload(vec![1; payload]));
-        if !signal.running() {
+        if !signal.is_running() {
             break;
         }
     }

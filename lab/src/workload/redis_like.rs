@@ -46,11 +46,11 @@ fn work(random: Rng, signal: &Signal) -> Share {
     }
     let started = signal.start();
     let mut operations = 0;
-    while signal.running() {
+    while signal.is_running() {
         keyspace.command();
         operations += 1;
     }
-    Share::new(started, operations).holding(keyspace.bytes)
+    Share::new(started, operations).with_live_bytes(keyspace.bytes)
 }
 
 impl Keyspace {

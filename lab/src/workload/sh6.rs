@@ -32,7 +32,7 @@ fn work(mut random: Rng, signal: &Signal) -> Share {
     }
     let started = signal.start();
     let mut operations = 0;
-    while signal.running() {
+    while signal.is_running() {
         let batch = batch(&mut random);
         operations += batch.len() as u64;
         if lives_long(&mut random) {
@@ -43,10 +43,10 @@ fn work(mut random: Rng, signal: &Signal) -> Share {
             recent.add(batch);
         }
     }
-    Share::new(started, operations).holding(total(&kept) + recent.size())
+    Share::new(started, operations).with_live_bytes(total(&kept) + recent.size())
 }
 
-/// Every fourth batch.
+/// Draws which batches are kept for long: a fourth of them.
 pub fn lives_long(random: &mut Rng) -> bool {
     random.u8(..4) == 0
 }
@@ -77,13 +77,17 @@ impl Recent {
 mod tests {
     use super::*;
 
+    /// The sizes of all blocks of 500 batches.
+    fn sizes(seed: u64) -> Vec<usize> {
+        let mut random = Rng::with_seed(seed);
+        (0..500)
+            .flat_map(|_| batch(&mut random))
+            .map(|block| block.size())
+            .collect()
+    }
+
     #[test]
     fn most_blocks_are_small_and_a_seed_gives_the_same() {
-        let sizes = |seed| {
-            let mut random = Rng::with_seed(seed);
-            let blocks = (0..500).flat_map(|_| batch(&mut random));
-            blocks.map(|block| block.size()).collect::<Vec<_>>()
-        };
         assert_eq!(sizes(1), sizes(1));
         assert_ne!(sizes(1), sizes(2));
         let small = sizes(1).iter().filter(|size| **size <= LARGEST / 10).count();

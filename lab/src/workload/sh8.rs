@@ -27,29 +27,29 @@ pub fn run(options: &Options) -> Outcome {
         let neighbour = (index + 1) % inboxes.len();
         work(random, &inboxes[index], &inboxes[neighbour], signal)
     });
-    let left: usize = inboxes.iter().map(Inbox::size).sum();
-    outcome.holding(left)
+    let in_inboxes: usize = inboxes.iter().map(Inbox::size).sum();
+    outcome.add_live_bytes(in_inboxes)
 }
 
 fn work(mut random: Rng, own: &Inbox, neighbour: &Inbox, signal: &Signal) -> Share {
     let mut recent = Recent::default();
     let started = signal.start();
     let mut operations = 0;
-    while signal.running() {
+    while signal.is_running() {
         let batch = batch(&mut random);
         operations += batch.len() as u64;
         if lives_long(&mut random) {
             neighbour.send(batch.collect());
-            drop(own.oldest());
+            drop(own.pop_oldest());
         } else {
             recent.add(batch);
         }
     }
-    Share::new(started, operations).holding(recent.size())
+    Share::new(started, operations).with_live_bytes(recent.size())
 }
 
 impl Inbox {
-    /// Frees the batch when there is no room for it: the other thread may not have had a processor for long.
+    /// Adds the batch, or frees it when there is no room: the other thread may not have had a processor for long.
     fn send(&self, batch: Vec<Block>) {
         let mut batches = self.lock();
         if batches.len() < ROOM {
@@ -57,8 +57,8 @@ impl Inbox {
         }
     }
 
-    /// The oldest batch, as soon as there are more than a thread keeps.
-    fn oldest(&self) -> Option<Vec<Block>> {
+    /// Takes the oldest batch out if there are more than [`KEPT`].
+    fn pop_oldest(&self) -> Option<Vec<Block>> {
         let mut batches = self.lock();
         if batches.len() > KEPT {
             batches.pop_front()

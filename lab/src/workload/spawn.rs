@@ -32,8 +32,10 @@ pub fn run(options: &Options) -> Outcome {
         .collect();
     thread::sleep(options.seconds);
     stopped.store(true, Ordering::Relaxed);
-    let shares = spawners.into_iter().map(|spawner| runtime.block_on(spawner));
-    shares.map(|share| share.expect("no task panics")).collect()
+    spawners
+        .into_iter()
+        .map(|spawner| runtime.block_on(spawner).expect("no task panics"))
+        .collect()
 }
 
 /// Starts tasks batch by batch. A task may run in another thread, so a block often changes its thread.
@@ -43,18 +45,18 @@ async fn spawner(mut random: Rng, start: Arc<Barrier>, stopped: Arc<AtomicBool>)
     let mut results: Vec<Block> = Vec::with_capacity(BATCH);
     let mut operations = 0;
     loop {
-        let spawn = |_| {
+        let mut tasks = Vec::with_capacity(BATCH);
+        for _ in 0..BATCH {
             let size = random.usize(RESULT.0..=RESULT.1);
-            tokio::spawn(async move { Block::new(size) })
-        };
-        let tasks: Vec<_> = (0..BATCH).map(spawn).collect();
+            tasks.push(tokio::spawn(async move { Block::new(size) }));
+        }
         results.clear();
         for task in tasks {
             results.push(task.await.expect("no task panics"));
         }
         operations += BATCH as u64;
         if stopped.load(Ordering::Relaxed) {
-            return Share::new(started, operations).holding(total(&results));
+            return Share::new(started, operations).with_live_bytes(total(&results));
         }
     }
 }

@@ -38,22 +38,26 @@ pub fn run(options: &Options) -> Outcome {
         room: ROOM * options.threads(),
         changed: Condvar::new(),
     };
-    let pair = |random| [Member::Allocates(random), Member::Frees];
-    let members = generators(options).into_iter().flat_map(pair).collect();
+    let members = generators(options)
+        .into_iter()
+        .flat_map(|random| [Member::Allocates(random), Member::Frees])
+        .collect();
     let outcome = trial(members, options.seconds, |member, signal| match member {
         Member::Allocates(random) => allocate(random, &exchange, signal),
         Member::Frees => free(&exchange, signal),
     });
-    let left: usize = exchange.lock().iter().map(total).sum();
-    outcome.holding(left)
+    let waiting: usize = exchange.lock().iter().map(total).sum();
+    outcome.add_live_bytes(waiting)
 }
 
 /// Allocates batch after batch. Its operations are those of the threads that free.
 fn allocate(mut random: Rng, exchange: &Exchange, signal: &Signal) -> Share {
     let started = signal.start();
-    while signal.running() {
-        let block = |_| Block::new(power_law(&mut random, POWERS.0, POWERS.1));
-        exchange.put((0..BATCH).map(block).collect(), signal);
+    while signal.is_running() {
+        let batch = (0..BATCH)
+            .map(|_| Block::new(power_law(&mut random, POWERS.0, POWERS.1)))
+            .collect();
+        exchange.put_batch(batch, signal);
     }
     Share::new(started, 0)
 }
@@ -61,8 +65,8 @@ fn allocate(mut random: Rng, exchange: &Exchange, signal: &Signal) -> Share {
 fn free(exchange: &Exchange, signal: &Signal) -> Share {
     let started = signal.start();
     let mut operations = 0;
-    while signal.running() {
-        let batch = exchange.receive(signal);
+    while signal.is_running() {
+        let batch = exchange.take_batch(signal);
         operations += batch.len() as u64;
     }
     Share::new(started, operations)
@@ -70,26 +74,27 @@ fn free(exchange: &Exchange, signal: &Signal) -> Share {
 
 impl Exchange {
     /// Waits for room, and puts the batch at the end.
-    fn put(&self, batch: Vec<Block>, signal: &Signal) {
-        let is_full = |batches: &VecDeque<_>| batches.len() >= self.room;
-        self.wait_while(is_full, signal).push_back(batch);
+    fn put_batch(&self, batch: Vec<Block>, signal: &Signal) {
+        self.wait_while(|batches| batches.len() >= self.room, signal)
+            .push_back(batch);
         self.changed.notify_all();
     }
 
     /// Waits for a batch, and takes the oldest; an empty one when the trial is over.
-    fn receive(&self, signal: &Signal) -> Vec<Block> {
+    fn take_batch(&self, signal: &Signal) -> Vec<Block> {
         let batch = self.wait_while(VecDeque::is_empty, signal).pop_front();
         self.changed.notify_all();
         batch.unwrap_or_default()
     }
 
+    /// Locks the batches once `holds` is false of them, or the trial is over.
     fn wait_while(
         &self,
         holds: impl Fn(&VecDeque<Vec<Block>>) -> bool,
         signal: &Signal,
     ) -> MutexGuard<'_, VecDeque<Vec<Block>>> {
         let mut batches = self.lock();
-        while holds(&batches) && signal.running() {
+        while holds(&batches) && signal.is_running() {
             let waited = self.changed.wait_timeout(batches, LOOK);
             batches = waited.expect("no thread panics while it holds the lock").0;
         }
