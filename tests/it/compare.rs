@@ -43,22 +43,26 @@ fn output_of(command: &mut Command) -> (String, String) {
 #[test]
 fn every_format_is_one_document() {
     let records = records();
-    let printed = |format: &str| output_of(compare(&records).args(["--format", format])).0;
     for format in ["json", "bencher", "github-action-benchmark"] {
-        let document: Value = serde_json::from_str(&printed(format)).expect("it is one JSON document");
+        let document: Value = serde_json::from_str(&document(&records, format)).expect("it is one JSON document");
         assert!(!document.is_null(), "{format}");
     }
-    let junit = printed("junit");
+    let junit = document(&records, "junit");
     assert!(
         junit.starts_with("<?xml") && junit.contains("<error message=\"clangd failed"),
         "{junit}"
     );
-    assert!(printed("markdown").starts_with("### "));
-    let html = printed("html");
+    assert!(document(&records, "markdown").starts_with("### "));
+    let html = document(&records, "html");
     assert!(html.starts_with("<!DOCTYPE html>") && html.ends_with("</html>"));
-    let picture = printed("svg");
+    let picture = document(&records, "svg");
     assert!(picture.starts_with("<svg") && picture.ends_with("</svg>\n"));
-    assert!(printed("terminal").contains("clangd against ty"));
+    assert!(document(&records, "terminal").contains("clangd against ty"));
+}
+
+#[track_caller]
+fn document(records: &TempDir, format: &str) -> String {
+    output_of(compare(records).args(["--format", format])).0
 }
 
 #[test]
@@ -77,9 +81,9 @@ fn a_run_counts_once_however_often_it_is_named() {
         errors.contains("is a copy of") && errors.contains("and so for 1 more"),
         "{errors}"
     );
-    let runs = |said: &str| said.lines().find(|line| line.contains("2 runs")).map(str::to_owned);
-    assert_eq!(runs(&twice), runs(&once));
-    assert!(runs(&once).is_some(), "{once}");
+    let [in_twice, in_once] = [&twice, &once].map(|said| said.lines().find(|line| line.contains("2 runs")));
+    assert_eq!(in_twice, in_once);
+    assert!(in_once.is_some(), "{once}");
 }
 
 #[test]

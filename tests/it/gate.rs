@@ -46,8 +46,8 @@ impl Records {
             .stdin(Stdio::null())
             .output()
             .expect("lsp-soak runs");
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it is text");
-        (output.status.code(), text(output.stdout), text(output.stderr))
+        let [said, errors] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("it is text"));
+        (output.status.code(), said, errors)
     }
 
     fn verdict(&self, words: &[&str]) -> Value {
@@ -103,19 +103,22 @@ fn an_anchor_is_one_server_of_its_records() {
     let records = Records::new()
         .two_of("both", 1, ["old", "new"])
         .two_of("before", 11, ["older", "other"]);
-    let words = |anchor: &'static str| [&["--from", "both", "--anchor", anchor], &OLD_AND_NEW[..]].concat();
-    let errors = records.refused(&words("before"));
+    let errors = records.refused(&anchored_words("before"));
     assert!(
         errors.contains("several servers: older, other; choose with --anchor 'LABEL: RECORDS'"),
         "{errors}"
     );
-    let errors = records.refused(&words("nobody: before"));
+    let errors = records.refused(&anchored_words("nobody: before"));
     assert!(errors.contains("called `nobody`: there are older, other"), "{errors}");
-    let verdict = records.verdict(&words("older: before"));
+    let verdict = records.verdict(&anchored_words("older: before"));
     let servers = verdict["servers"].as_array().expect("it is a list");
     let anchor = servers.iter().find(|server| server["role"] == "anchor");
     let anchor = anchor.expect("there is one");
     assert_eq!((&anchor["label"], &anchor["runs"]), (&"older".into(), &2.into()));
+}
+
+fn anchored_words(anchor: &str) -> Vec<&str> {
+    [&["--from", "both", "--anchor", anchor], &OLD_AND_NEW[..]].concat()
 }
 
 #[test]
@@ -198,17 +201,20 @@ fn a_method_that_no_run_has_is_a_mistake() {
 #[test]
 fn a_live_gate_refuses_a_method_that_no_step_asks_for_and_names_the_nearest() {
     let directory = tempfile::tempdir().expect("there is a place for temporary files");
-    let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).expect("the directory is ours");
-    write(
-        "scenario.toml",
-        "format = 1\nname = \"live\"\n[workspace]\npath = \".\"\nlanguage = \"python\"\n[[phase]]\nname = \"start\"\nsteps = [{ \
-         start = {} }]\n[[phase]]\nname = \"ask\"\nsteps = [{ open = { files = 1 } }, { completion = { per-file = 2 } }]\n",
-    );
-    write("a.py", "a = []\na.append(1)\n");
-    write(
-        "gate.toml",
-        "format = 1\n[[endpoint]]\nmetric = \"p50\"\nmethod = \"textDocument/complet\"\n",
-    );
+    for (name, text) in [
+        (
+            "scenario.toml",
+            "format = 1\nname = \"live\"\n[workspace]\npath = \".\"\nlanguage = \"python\"\n[[phase]]\nname = \"start\"\nsteps = [{ \
+             start = {} }]\n[[phase]]\nname = \"ask\"\nsteps = [{ open = { files = 1 } }, { completion = { per-file = 2 } }]\n",
+        ),
+        ("a.py", "a = []\na.append(1)\n"),
+        (
+            "gate.toml",
+            "format = 1\n[[endpoint]]\nmetric = \"p50\"\nmethod = \"textDocument/complet\"\n",
+        ),
+    ] {
+        fs::write(directory.path().join(name), text).expect("the directory is ours");
+    }
     let server = std::env::current_exe()
         .expect("this is a program")
         .display()
@@ -331,9 +337,10 @@ fn a_verdict_is_exported_and_has_no_samples() {
         ]
         .concat(),
     );
-    let exported = |name: &str| fs::read_to_string(records.0.path().join(name)).expect("it was exported");
-    assert_eq!(exported("gate.json"), printed);
-    assert!(exported("gate.md").starts_with('#'));
+    let [json, markdown] =
+        ["gate.json", "gate.md"].map(|name| fs::read_to_string(records.0.path().join(name)).expect("it was exported"));
+    assert_eq!(json, printed);
+    assert!(markdown.starts_with('#'));
     let (code, printed, errors) = records.gate(&[&words[..], &["--export-csv", "gate.csv"]].concat());
     assert!(
         code == Some(2) && printed.is_empty() && errors.contains("--export-csv"),

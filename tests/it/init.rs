@@ -70,20 +70,20 @@ fn every_language_has_a_starter_without_mistakes() {
 /// Uncomments every table and key.
 fn uncomment(path: &Path) {
     let text = fs::read_to_string(path).expect("it was written");
-    let is_key = |line: &str| {
-        let key = line.split_once(" = ").map(|(key, _)| key);
-        key.is_some_and(|key| {
-            key.chars()
-                .all(|one| one.is_ascii_lowercase() || one == '-' || one == '.')
-        })
-    };
     let lines = text.lines().map(|line| match line.strip_prefix("# ") {
-        Some(line) if line.starts_with('[') || is_key(line) => line,
+        Some(line) if line.starts_with('[') || has_key(line) => line,
         _ => line,
     });
     let edited = lines.collect::<Vec<&str>>().join("\n");
     assert!(edited.lines().count() > 10 && edited != text, "{edited}");
     fs::write(path, edited).expect("it is ours");
+}
+
+fn has_key(line: &str) -> bool {
+    line.split_once(" = ").is_some_and(|(key, _)| {
+        key.chars()
+            .all(|one| one.is_ascii_lowercase() || one == '-' || one == '.')
+    })
 }
 
 #[test]
@@ -155,17 +155,23 @@ fn the_second_server_of_the_starter_is_the_first_under_other_settings() {
         &["servers", "--all", "--servers", "lsp-soak/servers.toml"],
     );
     assert_eq!(code, Some(0), "{said}");
-    let program = |name: &str| {
-        let line = said.lines().find(|line| line.split_whitespace().next() == Some(name));
-        let line = line.unwrap_or_else(|| panic!("no {name}: {said}"));
-        line.split_whitespace().last().map(str::to_owned)
-    };
     let first = edited
         .split("inherits = \"")
         .nth(1)
         .and_then(|rest| rest.split('"').next());
     let first = first.expect("it inherits");
-    assert_eq!(program(first), program(&format!("{first}-variant")));
+    assert_eq!(
+        listed_program(&said, first),
+        listed_program(&said, &format!("{first}-variant"))
+    );
+}
+
+/// The last word of a server's line in the list.
+#[track_caller]
+fn listed_program<'s>(said: &'s str, name: &str) -> Option<&'s str> {
+    let line = said.lines().find(|line| line.split_whitespace().next() == Some(name));
+    let line = line.unwrap_or_else(|| panic!("no {name}: {said}"));
+    line.split_whitespace().last()
 }
 
 #[test]

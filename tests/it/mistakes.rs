@@ -24,16 +24,16 @@ fn run(directory: &Path, args: &[&str]) -> (String, Option<i32>) {
 
 /// Messages and exit code of any subcommand.
 fn soak(directory: &Path, args: &[&str]) -> (String, Option<i32>) {
-    output_of(Command::new(env!("CARGO_BIN_EXE_lsp-soak")), directory, args)
+    messages_of(Command::new(env!("CARGO_BIN_EXE_lsp-soak")), directory, args)
 }
 
 /// As [`run`], with a prepared command.
 fn run_by(mut command: Command, directory: &Path, args: &[&str]) -> (String, Option<i32>) {
     command.arg("run");
-    output_of(command, directory, args)
+    messages_of(command, directory, args)
 }
 
-fn output_of(mut command: Command, directory: &Path, args: &[&str]) -> (String, Option<i32>) {
+fn messages_of(mut command: Command, directory: &Path, args: &[&str]) -> (String, Option<i32>) {
     let output = command
         .args(args)
         .current_dir(directory)
@@ -48,16 +48,23 @@ fn output_of(mut command: Command, directory: &Path, args: &[&str]) -> (String, 
 
 fn directory() -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("there is a place for temporary files");
-    let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).expect("the directory is ours");
     for name in ["project", "full"] {
         fs::create_dir(directory.path().join(name)).expect("the directory is ours");
     }
-    write("project/a.py", "a = 1\n");
-    write("full/old", "");
-    write("scenario.toml", SCENARIO);
-    write("servers.toml", SERVERS);
-    write("options.json", "{\n  \"a\": tru\n}\n");
+    for (name, text) in [
+        ("project/a.py", "a = 1\n"),
+        ("full/old", ""),
+        ("scenario.toml", SCENARIO),
+        ("servers.toml", SERVERS),
+        ("options.json", "{\n  \"a\": tru\n}\n"),
+    ] {
+        write(&directory, name, text);
+    }
     directory
+}
+
+fn write(directory: &tempfile::TempDir, name: &str, text: &str) {
+    fs::write(directory.path().join(name), text).expect("the directory is ours");
 }
 
 #[test]
@@ -236,37 +243,38 @@ fn a_file_of_another_format_is_told_as_what_it_is() {
 #[test]
 fn input_without_an_end_is_refused_with_its_limit() {
     let directory = directory();
-    let at = |name: &str| directory.path().join(name);
-    let write = |name: &str, text: &str| fs::write(at(name), text).expect("the directory is ours");
     let phase = "[[phase]]\nname = \"start\"\nsteps = [{ start = {} }]\n";
     let head = "format = 1\nname = \"a\"\n";
     // Each file includes the next twice: 2^30 in all.
     for depth in 0..30 {
         let next = depth + 1;
         write(
+            &directory,
             &format!("double-{depth}.toml"),
             &format!("{head}include = [\"double-{next}.toml\", \"double-{next}.toml\"]\n"),
         );
         write(
+            &directory,
             &format!("chain-{depth}.toml"),
             &format!("{head}include = [\"chain-{next}.toml\"]\n"),
         );
     }
-    write("double-30.toml", &format!("{head}{phase}"));
+    write(&directory, "double-30.toml", &format!("{head}{phase}"));
     for depth in 30..50 {
         let next = depth + 1;
         write(
+            &directory,
             &format!("chain-{depth}.toml"),
             &format!("{head}include = [\"chain-{next}.toml\"]\n"),
         );
     }
     let keys: String = (0..100_000).map(|number| format!("k{number}=\n")).collect();
-    write("syntax.toml", &keys);
+    write(&directory, "syntax.toml", &keys);
     let phases = "[[phase]]\nname = \"\"\nsteps = []\n".repeat(20_000);
-    write("phases.toml", &format!("{head}{phases}"));
+    write(&directory, "phases.toml", &format!("{head}{phases}"));
     let unknown: String = (0..10_000).map(|number| format!("k{number}=1\n")).collect();
-    write("unknown.toml", &format!("{head}{unknown}"));
-    write("long.toml", &"#".repeat(2 << 20));
+    write(&directory, "unknown.toml", &format!("{head}{unknown}"));
+    write(&directory, "long.toml", &"#".repeat(2 << 20));
     for (scenario, words) in [
         ("double-0.toml", "this scenario includes over 256 files"),
         ("chain-0.toml", "includes are nested over 32 files deep"),

@@ -54,11 +54,12 @@ impl Place {
 
     fn run(&self, command: &mut Command) -> Said {
         let output = command.output().expect("lsp-soak runs");
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it is text");
+        let [stdout, stderr] =
+            [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("it is text"));
         Said {
             code: output.status.code(),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
+            stdout,
+            stderr,
         }
     }
 
@@ -95,21 +96,10 @@ impl Place {
         let at = self.path().join("repository");
         fs::create_dir(&at).expect("the directory is ours");
         fs::write(at.join("a.py"), "a = 1\n").expect("the directory is ours");
-        let git = |words: &[&str]| {
-            let output = Command::new("git")
-                .arg("-C")
-                .arg(&at)
-                .args(["-c", "user.name=a", "-c", "user.email=a@example.org"])
-                .args(words)
-                .output()
-                .expect("git is installed");
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            String::from_utf8(output.stdout).expect("it is text").trim().to_owned()
-        };
-        git(&["init", "--quiet", "--initial-branch", "main"]);
-        git(&["add", "a.py"]);
-        git(&["commit", "--quiet", "--message", "a"]);
-        (format!("file://{}", at.display()), git(&["rev-parse", "HEAD"]))
+        git(&at, &["init", "--quiet", "--initial-branch", "main"]);
+        git(&at, &["add", "a.py"]);
+        git(&at, &["commit", "--quiet", "--message", "a"]);
+        (format!("file://{}", at.display()), git(&at, &["rev-parse", "HEAD"]))
     }
 
     /// Names of the entries in the cache.
@@ -124,6 +114,20 @@ impl Place {
     }
 }
 
+/// Runs git in a repository. Returns its output without the end of the line.
+#[track_caller]
+fn git(repository: &Path, words: &[&str]) -> String {
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(repository)
+        .args(["-c", "user.name=a", "-c", "user.email=a@example.org"])
+        .args(words)
+        .output()
+        .expect("git is installed");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("it is text").trim().to_owned()
+}
+
 /// A `.tar.gz` of these files; the names are written as they are. A text `-> TARGET` makes a link.
 fn archive(files: &[(&str, &str)]) -> Vec<u8> {
     let mut tar = Vec::new();
@@ -132,15 +136,18 @@ fn archive(files: &[(&str, &str)]) -> Vec<u8> {
             .strip_prefix("-> ")
             .map_or((*text, None), |target| ("", Some(target)));
         let mut head = [0_u8; 512];
-        let mut put = |at: usize, text: &str| head[at..at + text.len()].copy_from_slice(text.as_bytes());
-        put(0, name);
-        put(100, "0000644\0");
-        put(124, &format!("{:011o}\0", text.len()));
-        put(136, "00000000000\0");
-        put(148, "        ");
-        put(156, if target.is_some() { "2" } else { "0" });
-        put(157, target.unwrap_or_default());
-        put(257, "ustar\x0000");
+        for (at, field) in [
+            (0, *name),
+            (100, "0000644\0"),
+            (124, &format!("{:011o}\0", text.len())),
+            (136, "00000000000\0"),
+            (148, "        "),
+            (156, if target.is_some() { "2" } else { "0" }),
+            (157, target.unwrap_or_default()),
+            (257, "ustar\x0000"),
+        ] {
+            head[at..at + field.len()].copy_from_slice(field.as_bytes());
+        }
         let sum: u32 = head.iter().map(|byte| u32::from(*byte)).sum();
         head[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
         tar.extend(head);
@@ -439,14 +446,8 @@ fn the_cache_lists_workspaces_and_clears_them_by_their_origin() {
         assert_eq!(said.code, Some(0), "{}", said.stderr);
     }
     let list = place.soak(&["cache"]).stdout;
-    let row = |kind: &str, hash: &str| {
-        let mut rows = list
-            .lines()
-            .map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "));
-        rows.any(|row| row.starts_with(kind) && row.contains(&format!("#{} workspace, true", &hash[..12])))
-    };
     assert!(
-        row("git:", &commit) && row("archive:", &sum) && list.contains(" ago"),
+        has_row(&list, "git:", &commit) && has_row(&list, "archive:", &sum) && list.contains(" ago"),
         "{list}"
     );
     let cleared = place.soak(&["cache", "clear", &git]);
@@ -462,6 +463,13 @@ fn the_cache_lists_workspaces_and_clears_them_by_their_origin() {
     assert!(unknown.stderr.contains("the cache has no"), "{}", unknown.stderr);
     assert_eq!(place.soak(&["cache", "clear"]).code, Some(0));
     assert_eq!(place.cached(), [] as [String; 0]);
+}
+
+fn has_row(list: &str, kind: &str, hash: &str) -> bool {
+    let mut rows = list
+        .lines()
+        .map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "));
+    rows.any(|row| row.starts_with(kind) && row.contains(&format!("#{} workspace, true", &hash[..12])))
 }
 
 #[test]

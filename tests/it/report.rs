@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use flate2::Compression;
@@ -42,16 +42,25 @@ fn an_answer_fits_on_a_screen_of_80_columns() {
 
 #[test]
 fn one_record_is_an_object_and_several_are_one_list() {
-    let run = |paths: &[PathBuf]| {
-        let output = report().args(paths).args(["--format", "json"]).output();
-        let output = text(&output.expect("lsp-soak runs"), 4);
-        serde_json::from_str::<Value>(&output).expect("all of it is JSON")
-    };
-    assert!(run(&[golden("crashed")]).is_object());
-    let both = run(&[golden("crashed"), golden("completed")]);
+    assert!(json(&["crashed"]).is_object());
+    let both = json(&["crashed", "completed"]);
     let labels: Vec<&Value> = both.as_array().expect("two are a list").iter().collect();
     assert_eq!(labels.len(), 2);
     assert_eq!(labels[0]["run"]["server"]["label"], "clangd");
+}
+
+/// The report on golden records of which one crashed.
+#[track_caller]
+fn json(names: &[&str]) -> Value {
+    serde_json::from_str(&document(names, "json", 4)).expect("all of it is JSON")
+}
+
+/// The report on golden records in a format, which ends with this code.
+#[track_caller]
+fn document(names: &[&str], format: &str, code: i32) -> String {
+    let paths = names.iter().map(|name| golden(name));
+    let output = report().args(paths).args(["--format", format]).output();
+    text(&output.expect("lsp-soak runs"), code)
 }
 
 #[test]
@@ -60,9 +69,19 @@ fn a_directory_is_a_list_however_few_records_are_below_it() {
     let inside = directory.path().join("goto");
     fs::create_dir(&inside).expect("the directory is ours");
     fs::copy(golden("completed"), inside.join("run-001-ty.jsonl")).expect("the directory is ours");
-    let output = report().arg(directory.path()).args(["--format", "json"]).output();
-    let list: Value = serde_json::from_str(&text(&output.expect("lsp-soak runs"), 0)).expect("it is JSON");
-    assert_eq!(list.as_array().map(Vec::len), Some(1));
+    assert_eq!(list_length(directory.path()), Some(1));
+}
+
+/// The length of the list that a directory's report is in JSON.
+#[track_caller]
+fn list_length(directory: &Path) -> Option<usize> {
+    let text = text(&report_on(directory, &["--format", "json"]), 0);
+    let list: Value = serde_json::from_str(&text).expect("it is JSON");
+    list.as_array().map(Vec::len)
+}
+
+fn report_on(path: &Path, words: &[&str]) -> Output {
+    report().arg(path).args(words).output().expect("lsp-soak runs")
 }
 
 #[test]
@@ -87,31 +106,25 @@ fn a_record_that_lies_compressed_gives_the_same_report() {
 
 #[test]
 fn records_are_one_page_or_picture_or_table_and_the_exit_code_is_theirs() {
-    let said = |names: &[&str], format: &str, code| {
-        let paths = names.iter().map(|name| golden(name));
-        let output = report().args(paths).args(["--format", format]).output();
-        text(&output.expect("lsp-soak runs"), code)
-    };
-    let page = |names: &[&str], code| said(names, "html", code);
-    let picture = said(&["completed", "crashed"], "svg", 4);
+    let picture = document(&["completed", "crashed"], "svg", 4);
     assert_eq!(picture.matches("<svg").count(), 1);
     assert!(picture.contains("<title id=\"title\">"), "{picture}");
-    let one = page(&["completed"], 0);
+    let one = document(&["completed"], "html", 0);
     assert!(one.contains("<h1>completions on ty</h1>") && one.contains("completed.jsonl"));
     assert!(
         !one.contains(env!("CARGO_MANIFEST_DIR")),
         "directories tell nothing to others"
     );
-    let table = said(&["completed"], "markdown", 0);
+    let table = document(&["completed"], "markdown", 0);
     assert!(table.starts_with("### completions on ty\n") && table.contains("<sub>completed.jsonl, "));
     assert!(!table.contains(env!("CARGO_MANIFEST_DIR")));
-    let tables = said(&["completed", "crashed"], "markdown", 4);
+    let tables = document(&["completed", "crashed"], "markdown", 4);
     assert!(
         tables.starts_with("### completions: clangd against ty 0.4.2\n") && tables.contains("| after | ty | clangd |"),
         "{tables}"
     );
     for (names, code) in [(&["completed"][..], 0), (&["completed", "crashed"], 4)] {
-        let cases = said(names, "junit", code);
+        let cases = document(names, "junit", code);
         assert_eq!(cases.matches("<testsuites ").count(), 1, "{cases}");
         assert!(
             cases.contains("classname=\"ty\" name=\"runs\"") && cases.contains("median "),
@@ -119,7 +132,7 @@ fn records_are_one_page_or_picture_or_table_and_the_exit_code_is_theirs() {
         );
         assert_eq!(cases.contains("<error message=\"clangd failed"), code == 4, "{cases}");
     }
-    let both = page(&["completed", "crashed"], 4);
+    let both = document(&["completed", "crashed"], "html", 4);
     assert_eq!(both.matches("<!DOCTYPE html>").count(), 1);
     assert!(both.contains("clangd"));
 }
@@ -146,10 +159,6 @@ fn samples_of_several_records_have_one_head_and_say_which_record_they_are_of() {
 fn a_result_is_exported_in_several_formats_at_once_as_each_would_be_printed() {
     let directory = tempfile::tempdir().expect("there is a place for temporary files");
     let files = ["markdown", "json", "csv", "html"].map(|format| (format, directory.path().join(format)));
-    let printed = |format: &str| {
-        let output = report().arg(golden("completed")).args(["--format", format]).output();
-        text(&output.expect("lsp-soak runs"), 0)
-    };
     // The record can be read once.
     let mut command = report();
     command
@@ -159,11 +168,13 @@ fn a_result_is_exported_in_several_formats_at_once_as_each_would_be_printed() {
         command.arg(format!("--export-{format}")).arg(file);
     }
     let terminal = text(&command.output().expect("lsp-soak runs"), 0);
-    assert_eq!(terminal, printed("terminal"));
+    assert_eq!(terminal, document(&["completed"], "terminal", 0));
     for (format, file) in &files {
         let exported = fs::read_to_string(file).expect("it was exported");
         let (path, name) = (golden("completed").display().to_string(), "completed.jsonl");
-        let named = printed(format).replace(&path, "-").replace(name, "-");
+        let named = document(&["completed"], format, 0)
+            .replace(&path, "-")
+            .replace(name, "-");
         assert!(
             exported == named || *format == "html" && exported.ends_with("</html>"),
             "{format}"
@@ -177,7 +188,10 @@ fn a_result_is_exported_in_several_formats_at_once_as_each_would_be_printed() {
         .arg(golden("completed"))
         .args(["--format", "json", "--export-json", "-"])
         .output();
-    assert_eq!(text(&both.expect("lsp-soak runs"), 0), printed("json").repeat(2));
+    assert_eq!(
+        text(&both.expect("lsp-soak runs"), 0),
+        document(&["completed"], "json", 0).repeat(2)
+    );
 }
 
 #[test]
@@ -213,30 +227,19 @@ fn records_of_several_servers_are_compared_and_each_is_shown_where_that_is_asked
     for name in ["completed", "tree"] {
         fs::copy(golden(name), directory.path().join(format!("{name}.jsonl"))).expect("the directory is ours");
     }
-    let printed = |words: &[&str]| {
-        let mut command = report();
-        command
-            .arg(directory.path())
-            .args(words)
-            .output()
-            .expect("lsp-soak runs")
-    };
     let mut compare = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
     let compare = compare.arg("compare").arg(directory.path()).output();
-    let compared = printed(&[]);
+    let compared = report_on(directory.path(), &[]);
     assert_eq!(text(&compared, 4), text(&compare.expect("lsp-soak runs"), 0));
     assert!(String::from_utf8_lossy(&compared.stderr).contains("`lsp-soak report --each`"));
-    let each = printed(&["--each"]);
-    let by_itself = |name: &str, code| {
+    let each = report_on(directory.path(), &["--each"]);
+    let [completed, tree] = [("completed", 0), ("tree", 4)].map(|(name, code)| {
         let path = directory.path().join(format!("{name}.jsonl"));
-        text(&report().arg(path).output().expect("lsp-soak runs"), code)
-    };
-    assert_eq!(
-        text(&each, 4),
-        format!("{}\n{}", by_itself("completed", 0), by_itself("tree", 4))
-    );
+        text(&report_on(&path, &[]), code)
+    });
+    assert_eq!(text(&each, 4), format!("{completed}\n{tree}"));
     assert!(each.stderr.is_empty());
-    let error = printed(&["--baseline", "nobody"]);
+    let error = report_on(directory.path(), &["--baseline", "nobody"]);
     assert!(text(&error, 2).is_empty() && String::from_utf8_lossy(&error.stderr).contains("no server is called"));
 }
 
@@ -244,29 +247,20 @@ fn records_of_several_servers_are_compared_and_each_is_shown_where_that_is_asked
 #[test]
 fn a_directory_of_unlike_scenarios_is_a_list() {
     let directory = tempfile::tempdir().expect("there is a place for temporary files");
-    let printed = |words: &[&str]| {
-        let mut command = report();
-        let output = command.arg(directory.path()).args(words).output();
-        text(&output.expect("lsp-soak runs"), 0)
-    };
-    let count = || {
-        let list: Value = serde_json::from_str(&printed(&["--format", "json"])).expect("it is JSON");
-        list.as_array().map(Vec::len)
-    };
     let record = fs::read_to_string(golden("completed")).expect("it is checked in");
     fs::write(directory.path().join("one.jsonl"), &record).expect("the directory is ours");
-    assert_eq!(count(), Some(1));
+    assert_eq!(list_length(directory.path()), Some(1));
     let other = record.replacen("\"name\":\"completions\"", "\"name\":\"hovers\"", 1);
     fs::write(directory.path().join("two.jsonl"), other).expect("the directory is ours");
-    assert_eq!(count(), Some(2));
-    let listed = printed(&[]);
-    assert_eq!(listed, printed(&["--each"]));
+    assert_eq!(list_length(directory.path()), Some(2));
+    let listed = text(&report_on(directory.path(), &[]), 0);
+    assert_eq!(listed, text(&report_on(directory.path(), &["--each"]), 0));
     assert!(
         listed.contains("completions on") && listed.contains("hovers on"),
         "{listed}"
     );
     for format in ["html", "markdown"] {
-        let document = printed(&["--format", format]);
+        let document = text(&report_on(directory.path(), &["--format", format]), 0);
         for words in [
             "2 runs: completions, hovers",
             "Phases: completions on ty",
@@ -280,10 +274,9 @@ fn a_directory_of_unlike_scenarios_is_a_list() {
 #[test]
 fn a_record_comes_through_a_pipe_in_every_format() {
     for format in ["terminal", "json", "csv", "markdown"] {
-        let input = || Stdio::from(File::open(golden("completed")).expect("it is checked in"));
-        let by_path = report().arg(golden("completed")).args(["--format", format]).output();
-        let by_path = text(&by_path.expect("lsp-soak runs"), 0);
-        let piped = report().arg("-").args(["--format", format]).stdin(input()).output();
+        let by_path = document(&["completed"], format, 0);
+        let input = Stdio::from(File::open(golden("completed")).expect("it is checked in"));
+        let piped = report().arg("-").args(["--format", format]).stdin(input).output();
         let piped = text(&piped.expect("lsp-soak runs"), 0);
         let named = format!("{},", golden("completed").display());
         let by_path = by_path
@@ -388,36 +381,38 @@ fn what_is_no_record_is_told_once_with_a_cure() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_under_stderr_changes_no_exit_code() {
-    let full = || File::options().write(true).open("/dev/full").expect("Linux has it");
-    let run = |name: PathBuf| report().arg(name).args(["--format", "csv"]).stderr(full()).output();
-    let code = |name| run(name).expect("lsp-soak runs").status.code();
-    assert_eq!(code(golden("none")), Some(2));
-    assert_eq!(code(golden("crashed")), Some(4));
+    for (record, code) in [("none", 2), ("crashed", 4)] {
+        let full = File::options().write(true).open("/dev/full").expect("Linux has it");
+        let output = report()
+            .arg(golden(record))
+            .args(["--format", "csv"])
+            .stderr(full)
+            .output();
+        assert_eq!(output.expect("lsp-soak runs").status.code(), Some(code), "{record}");
+    }
 }
 
 #[test]
 fn colours_are_there_where_they_are_wanted_and_only_there() {
-    let colored = |variable: &str, args: &[&str]| {
-        let mut command = report();
-        command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
-        for variable in variable.split_terminator(' ') {
-            let (name, value) = variable.split_once('=').unwrap_or((variable, "1"));
-            command.env(name, value);
-        }
-        let output = command
-            .arg(golden("completed"))
-            .args(args)
-            .output()
-            .expect("lsp-soak runs");
-        output.stdout.contains(&0x1b)
-    };
-    assert!(!colored("", &[]), "it is no terminal");
-    assert!(colored("CLICOLOR_FORCE", &[]));
-    assert!(colored("", &["--color", "always"]));
-    assert!(!colored("NO_COLOR", &[]));
-    assert!(!colored("CLICOLOR_FORCE", &["--color", "never"]));
+    assert!(!is_colored("", &[]), "it is no terminal");
+    assert!(is_colored("CLICOLOR_FORCE", &[]));
+    assert!(is_colored("", &["--color", "always"]));
+    assert!(!is_colored("NO_COLOR", &[]));
+    assert!(!is_colored("CLICOLOR_FORCE", &["--color", "never"]));
     // NO_COLOR wins over CLICOLOR_FORCE unless it is empty; the option wins over both.
-    assert!(!colored("NO_COLOR CLICOLOR_FORCE", &[]));
-    assert!(colored("NO_COLOR= CLICOLOR_FORCE", &[]));
-    assert!(colored("NO_COLOR", &["--color", "always"]));
+    assert!(!is_colored("NO_COLOR CLICOLOR_FORCE", &[]));
+    assert!(is_colored("NO_COLOR= CLICOLOR_FORCE", &[]));
+    assert!(is_colored("NO_COLOR", &["--color", "always"]));
+}
+
+/// True if the report has escape sequences. Blanks separate the variables; one without a value is 1.
+fn is_colored(variables: &str, args: &[&str]) -> bool {
+    let mut command = report();
+    command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
+    for variable in variables.split_terminator(' ') {
+        let (name, value) = variable.split_once('=').unwrap_or((variable, "1"));
+        command.env(name, value);
+    }
+    let output = command.arg(golden("completed")).args(args).output();
+    output.expect("lsp-soak runs").stdout.contains(&0x1b)
 }

@@ -30,14 +30,13 @@ impl Kept {
     }
 
     fn last(&self, process: u32) -> Counters {
-        let sample = |event: &Event| match event {
-            Event::Sample(sample) if sample.process == process => Some(sample.counters),
-            _ => None,
-        };
         self.events()
             .iter()
             .rev()
-            .find_map(sample)
+            .find_map(|event| match event {
+                Event::Sample(sample) if sample.process == process => Some(sample.counters),
+                _ => None,
+            })
             .expect("a process that came into view has a sample")
     }
 }

@@ -1,6 +1,7 @@
 //! Completions, manual pages and schemas work in their programs.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use lsp_soak::config::{Kind, schema};
@@ -125,25 +126,11 @@ for line in "${@:2}"; do zpty -r z shown '*@@*'; zpty -w z "lsp-soak $line"$'\t'
 #[test]
 fn zsh_fish_and_powershell_complete_commands_options_and_values() {
     let directory = tempfile::tempdir().expect("there is a place for temporary files");
-    let script = |shell: &str, name: &str| {
-        let path = directory.path().join(name);
-        fs::write(&path, printed(&["completions", shell])).expect("the directory is ours");
-        path.display().to_string()
-    };
-    let output = |program: &str, args: &[&str]| {
-        let output = Command::new(program).args(args).output().expect("the shell is here");
-        assert!(
-            output.status.success(),
-            "{program}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    };
     if is_here("zsh") {
-        script("zsh", "_lsp-soak");
+        write_script(directory.path(), "zsh", "_lsp-soak");
         let place = directory.path().display().to_string();
         let lines = COMPLETED.map(|(line, _)| line);
-        let shown = output("zsh", &[&["-f", "-c", ZSH, "zsh", &place][..], &lines].concat());
+        let shown = output_of("zsh", &[&["-f", "-c", ZSH, "zsh", &place][..], &lines].concat());
         for (line, completed) in COMPLETED {
             assert!(shown.contains(&format!("<{completed}")), "{line}: {shown}");
         }
@@ -155,24 +142,43 @@ fn zsh_fish_and_powershell_complete_commands_options_and_values() {
     for (line, completed) in COMPLETED {
         let last = completed.rsplit(' ').next().unwrap_or_default();
         if is_here("fish") {
-            let script = script("fish", "lsp-soak.fish");
-            let shown = output(
+            let script = write_script(directory.path(), "fish", "lsp-soak.fish");
+            let shown = output_of(
                 "fish",
                 &["-N", "-c", &format!("source '{script}'; complete -C 'lsp-soak {line}'")],
             );
             assert!(shown.starts_with(last), "{line}: {shown}");
         }
         if is_here("pwsh") {
-            let script = script("powershell", "lsp-soak.ps1");
+            let script = write_script(directory.path(), "powershell", "lsp-soak.ps1");
             let words = format!("lsp-soak {line}");
             let ask = format!(
                 ". '{script}'; (TabExpansion2 '{words}' {}).CompletionMatches.CompletionText",
                 words.len()
             );
-            let shown = output("pwsh", &["-NoProfile", "-Command", &ask]);
+            let shown = output_of("pwsh", &["-NoProfile", "-Command", &ask]);
             assert!(shown.starts_with(last), "{line}: {shown}");
         }
     }
+}
+
+/// Writes the completions for a shell into a file. Returns its path.
+fn write_script(directory: &Path, shell: &str, name: &str) -> String {
+    let path = directory.join(name);
+    fs::write(&path, printed(&["completions", shell])).expect("the directory is ours");
+    path.display().to_string()
+}
+
+/// The stdout of a shell that must succeed.
+#[track_caller]
+fn output_of(program: &str, args: &[&str]) -> String {
+    let output = Command::new(program).args(args).output().expect("the shell is here");
+    assert!(
+        output.status.success(),
+        "{program}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 #[test]

@@ -52,8 +52,8 @@ fn cell(value: &str) -> CellFacts {
 #[track_caller]
 fn written(form: Form, server: &Server, cell: &CellFacts) -> String {
     let text = text(form, server, cell).expect("it can be written so");
-    let steers = |c: &char| c.is_control() && *c != '\n' && *c != '\t';
-    assert_eq!(text.chars().find(steers), None, "{text:?}");
+    let control = text.chars().find(|c| c.is_control() && *c != '\n' && *c != '\t');
+    assert_eq!(control, None, "{text:?}");
     text
 }
 

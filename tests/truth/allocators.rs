@@ -17,7 +17,7 @@ fn allocator(what: &str) -> Output {
 
 /// The detection of a program and its settings, as JSON.
 #[track_caller]
-fn inspect(what: &str) -> Value {
+fn detect(what: &str) -> Value {
     let output = allocator(what);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{what}: {errors}");
@@ -25,8 +25,8 @@ fn inspect(what: &str) -> Value {
 }
 
 #[track_caller]
-fn is(what: &str, family: &str, confidence: &str) -> Value {
-    let found = inspect(what);
+fn detect_as(what: &str, family: &str, confidence: &str) -> Value {
+    let found = detect(what);
     let allocator = &found["allocator"];
     assert_eq!(
         (&allocator["family"], &allocator["confidence"]),
@@ -51,30 +51,28 @@ fn refused(program: &str, cases: &[(&str, &str)]) {
 /// The value of a setting in force, and whether it is the requested one.
 #[track_caller]
 fn seen(what: &str, at: usize) -> (Option<String>, Option<bool>) {
-    let found = inspect(what);
+    let found = detect(what);
     let knob = &found["knobs"][at];
     (knob["effective"].as_str().map(str::to_owned), knob["taken"].as_bool())
 }
 
 #[track_caller]
-fn assert_takes(what: &str, effective: &str) {
+fn assert_taken(what: &str, effective: &str) {
     assert_eq!(seen(what, 0), (Some(effective.to_owned()), Some(true)), "{what}");
 }
 
 #[test]
 fn the_c_library_is_found_and_its_settings_are_checked_by_the_loader() {
-    let system = is(SYSTEM, "glibc", "likely");
+    let system = detect_as(SYSTEM, "glibc", "likely");
     assert!(system["allocator"]["version"].is_string(), "{system:#}");
-    is("/bin/true", "glibc", "likely");
-    assert_takes(&format!("MALLOC_ARENA_MAX=2 {SYSTEM}"), "0x2");
-    assert_takes(&format!("GLIBC_TUNABLES=glibc.malloc.arena_max=3 {SYSTEM}"), "0x3");
-    let goes_by =
-        |what: &str, name: &str| inspect(what)["allocator"]["options"][format!("glibc.malloc.{name}")].clone();
-    let trim = goes_by(SYSTEM, "trim_threshold");
+    detect_as("/bin/true", "glibc", "likely");
+    assert_taken(&format!("MALLOC_ARENA_MAX=2 {SYSTEM}"), "0x2");
+    assert_taken(&format!("GLIBC_TUNABLES=glibc.malloc.arena_max=3 {SYSTEM}"), "0x3");
+    let trim = glibc_option(SYSTEM, "trim_threshold");
     assert!(trim.as_str().is_some_and(|trim| trim.contains("default")), "{trim}");
     let set = format!("GLIBC_TUNABLES=glibc.malloc.tcache_count=0 MALLOC_ARENA_MAX=2 {SYSTEM}");
     assert_eq!(
-        (goes_by(&set, "arena_max"), goes_by(&set, "tcache_count")),
+        (glibc_option(&set, "arena_max"), glibc_option(&set, "tcache_count")),
         ("2".into(), "0".into())
     );
     refused(
@@ -106,19 +104,25 @@ fn the_c_library_is_found_and_its_settings_are_checked_by_the_loader() {
     );
 }
 
+/// A tunable of `glibc.malloc` as it was detected.
+#[track_caller]
+fn glibc_option(what: &str, name: &str) -> Value {
+    detect(what)["allocator"]["options"][format!("glibc.malloc.{name}")].clone()
+}
+
 #[test]
 fn jemalloc_is_found_with_its_prefix_and_checks_its_settings_itself() {
-    let jemalloc = is(JEMALLOC, "jemalloc", "certain");
+    let jemalloc = detect_as(JEMALLOC, "jemalloc", "certain");
     let facts = &jemalloc["allocator"];
     assert_eq!(
         (&facts["prefix"], &facts["variable"]),
         (&"_rjem_".into(), &"_RJEM_MALLOC_CONF".into())
     );
     assert_eq!(facts["options"]["dirty_decay_ms"], "10000");
-    assert_takes(&format!("_RJEM_MALLOC_CONF=dirty_decay_ms:7,narenas:2 {JEMALLOC}"), "7");
-    assert_takes(&format!("_RJEM_MALLOC_CONF=narenas:default {JEMALLOC}"), "default");
-    assert_takes(&format!("_RJEM_MALLOC_CONF=lg_tcache_max:13 {JEMALLOC}"), "13");
-    assert_takes(
+    assert_taken(&format!("_RJEM_MALLOC_CONF=dirty_decay_ms:7,narenas:2 {JEMALLOC}"), "7");
+    assert_taken(&format!("_RJEM_MALLOC_CONF=narenas:default {JEMALLOC}"), "default");
+    assert_taken(&format!("_RJEM_MALLOC_CONF=lg_tcache_max:13 {JEMALLOC}"), "13");
+    assert_taken(
         &format!("_RJEM_MALLOC_CONF=confirm_conf:false,stats_print:false,dirty_decay_ms:8 {JEMALLOC}"),
         "8",
     );
@@ -188,12 +192,12 @@ fn a_variable_that_jemalloc_does_not_read_is_refused_with_the_one_that_it_does()
 
 #[test]
 fn mimalloc_is_found_and_its_settings_are_compared_with_its_list() {
-    let mimalloc = is(MIMALLOC, "mimalloc", "certain");
+    let mimalloc = detect_as(MIMALLOC, "mimalloc", "certain");
     assert_eq!(mimalloc["allocator"]["options"]["purge_delay"], "1000", "{mimalloc:#}");
-    assert_takes(&format!("MIMALLOC_PURGE_DELAY=5 {MIMALLOC}"), "5");
-    assert_takes(&format!("MIMALLOC_VERBOSE=0 MIMALLOC_PURGE_DELAY=5 {MIMALLOC}"), "5");
-    assert_takes(&format!("MIMALLOC_ALLOW_THP=no {MIMALLOC}"), "0");
-    assert_takes(&format!("MIMALLOC_ARENA_RESERVE=64MiB {MIMALLOC}"), "65536 KiB");
+    assert_taken(&format!("MIMALLOC_PURGE_DELAY=5 {MIMALLOC}"), "5");
+    assert_taken(&format!("MIMALLOC_VERBOSE=0 MIMALLOC_PURGE_DELAY=5 {MIMALLOC}"), "5");
+    assert_taken(&format!("MIMALLOC_ALLOW_THP=no {MIMALLOC}"), "0");
+    assert_taken(&format!("MIMALLOC_ARENA_RESERVE=64MiB {MIMALLOC}"), "65536 KiB");
     refused(
         MIMALLOC,
         &[
@@ -220,7 +224,7 @@ fn mimalloc_is_found_and_its_settings_are_compared_with_its_list() {
 
 #[test]
 fn snmalloc_is_found_by_its_marks_and_takes_no_settings() {
-    is(SNMALLOC, "snmalloc", "likely");
+    detect_as(SNMALLOC, "snmalloc", "likely");
     let nothing = "it reads no variables; remove it";
     refused(
         SNMALLOC,
@@ -243,7 +247,7 @@ fn a_program_that_never_ends_is_asked_once_and_left_unknown() {
         "launcher",
         "#!/bin/sh\nwhat=sleep\nexec \"$what\" 1000\n",
     );
-    let found = inspect(&launcher);
+    let found = detect(&launcher);
     assert_eq!(found["allocator"]["confidence"], "guess", "{found:#}");
     let evidence = found["allocator"]["evidence"].to_string();
     assert!(
@@ -260,7 +264,7 @@ fn a_launcher_is_followed_to_what_it_runs() {
         "launcher",
         &format!("#!/bin/sh\nexec {SYSTEM} \"$@\"\n"),
     );
-    let found = is(&launcher, "glibc", "likely");
+    let found = detect_as(&launcher, "glibc", "likely");
     assert!(
         found["allocator"]["evidence"].to_string().contains("wrapper"),
         "{found:#}"
@@ -274,7 +278,7 @@ fn a_runtime_is_asked_whether_it_takes_its_settings() {
     let directory = tempfile::tempdir().expect("there is a place for temporary files");
     // The python on PATH may be a script.
     let python = script(directory.path(), "python", "#!/usr/bin/python3\nprint('1')\n");
-    let found = inspect(&format!("PYTHONMALLOC=malloc {python}"));
+    let found = detect(&format!("PYTHONMALLOC=malloc {python}"));
     assert_ne!(found["allocator"]["family"], "pymalloc", "{found:#}");
     assert_eq!(found["knobs"][0]["taken"], true, "{found:#}");
     for (setting, says) in [
@@ -303,7 +307,7 @@ mod runs {
         // No check before the run can show the launched program.
         let text = format!("#!/bin/sh\nserver={JEMALLOC}\n[ \"$1\" = --version ] && exit 0\n\"$server\" \"$@\"\n");
         let launcher = script(directory.path(), "launcher", &text);
-        assert_ne!(inspect(&launcher)["allocator"]["family"], "jemalloc");
+        assert_ne!(detect(&launcher)["allocator"]["family"], "jemalloc");
         let summary = Soak::new(START).named(&launcher).run().passed();
         let allocator = summary.header.server.allocator.expect("it was looked for");
         assert_eq!(allocator.family, AllocatorFamily::Jemalloc, "{allocator:?}");

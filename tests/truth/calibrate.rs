@@ -14,7 +14,7 @@ fn pair() -> PreparedWorkspace {
 
 /// The stderr of a command that must succeed.
 #[track_caller]
-fn run_output(pair: &PreparedWorkspace, words: &[&str]) -> String {
+fn stderr(pair: &PreparedWorkspace, words: &[&str]) -> String {
     pair.ends(0, words).1
 }
 
@@ -39,7 +39,7 @@ const AUTO: [&str; 9] = [
 fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
     let pair = pair();
     let auto = [&AUTO[..], &["5"]].concat();
-    let before = run_output(&pair, &auto);
+    let before = stderr(&pair, &auto);
     assert!(before.contains("the detectable difference is not known"), "{before}");
     assert!(before.contains("calibrate scenario.toml --server base"), "{before}");
 
@@ -74,7 +74,7 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
     let typed = [
         "--server", "x: A=1 base", "--server", "more", "--runs", "auto", "--looks", "2",
     ];
-    let other = run_output(&pair, &[&["run", "scenario.toml"][..], &typed].concat());
+    let other = stderr(&pair, &[&["run", "scenario.toml"][..], &typed].concat());
     assert!(other.contains("was made with another environment"), "{other}");
     assert!(
         other.contains("calibrate scenario.toml --server 'A=1 base' --lens as-shipped`"),
@@ -91,7 +91,7 @@ fn the_fixture_has_next_to_no_noise_and_the_next_runs_know_it() {
 
     let scenario = fs::read_to_string(pair.join("scenario.toml")).expect("it can be read");
     pair.write("scenario.toml", &scenario.replace("per-file = 2", "per-file = 1"));
-    let other = run_output(&pair, &auto);
+    let other = stderr(&pair, &auto);
     assert!(other.contains("was made with another scenario"), "{other}");
     assert!(!other.contains("smallest growth that shows"), "{other}");
 }

@@ -226,8 +226,12 @@ fn nobody_else_writes_into_a_directory_while_a_campaign_goes_on_there() {
     let left = fs::read_dir(pair.join("out")).expect("it is there").flatten();
     let names: Vec<String> = left.map(|entry| entry.file_name().display().to_string()).collect();
     let beside = ["invocation.json", "report.html", "report.md", "summary.json"];
-    let is_known = |name: &String| name.ends_with(".jsonl") || beside.contains(&name.as_str());
-    assert!(names.iter().all(is_known), "{names:?}");
+    assert!(
+        names
+            .iter()
+            .all(|name| name.ends_with(".jsonl") || beside.contains(&name.as_str())),
+        "{names:?}"
+    );
 }
 
 #[test]
@@ -236,10 +240,10 @@ fn a_start_that_failed_leaves_its_directory_to_the_next_try() {
     let ground = PreparedWorkspace::pair().with_server("base", &[], "");
     let profiles = fs::read_to_string(ground.join("servers.toml")).expect("it was written");
     ground.write("servers.toml", &(profiles + broken));
-    let words = |server| ["run", "scenario.toml", "--server", server, "--out", "out", "-q"];
-    ground.ends(2, &words("broken"));
+    let run = ["run", "scenario.toml", "--out", "out", "-q", "--server"];
+    ground.ends(2, &[&run[..], &["broken"]].concat());
     assert!(!ground.join("out").exists(), "nothing was recorded");
-    ground.stdout(&words("base"));
+    ground.stdout(&[&run[..], &["base"]].concat());
     assert_eq!(ground.records("out").len(), 1);
 }
 

@@ -1,7 +1,7 @@
 //! `lsp-soak cold` on commands whose time, memory and exit code are known.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
@@ -37,17 +37,18 @@ fn place() -> TempDir {
 fn ends(place: &TempDir, label: &str) -> Vec<Value> {
     let files = fs::read_dir(place.path().join("records")).expect("there are records");
     let paths = files.map(|file| file.expect("it can be listed").path());
-    let mut own: Vec<_> = paths.filter(|path| is_of(path, label)).collect();
+    let mut own: Vec<PathBuf> = paths.filter(|path| is_of(path, label)).collect();
     own.sort();
-    let end = |path: &std::path::PathBuf| {
-        let text = fs::read_to_string(path).expect("a record is text");
-        let entries = text
-            .lines()
-            .map(|line| serde_json::from_str::<Value>(line).expect("an entry is JSON"));
-        let mut ends = entries.filter_map(|entry| entry.pointer("/event/command").cloned());
-        ends.next().expect("the command ended")
-    };
-    own.iter().map(end).collect()
+    own.iter().map(|record| command_end(record)).collect()
+}
+
+fn command_end(record: &Path) -> Value {
+    let text = fs::read_to_string(record).expect("a record is text");
+    let entries = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("an entry is JSON"));
+    let mut ends = entries.filter_map(|entry| entry.pointer("/event/command").cloned());
+    ends.next().expect("the command ended")
 }
 
 fn is_of(path: &Path, label: &str) -> bool {
@@ -70,17 +71,18 @@ fn the_peak_of_a_command_has_its_ballast_and_not_the_memory_of_what_starts_it() 
         &["-i", "-n", "large", "-n", "small", &large, &small, "true", "-r", "3"],
     );
     passed(&output);
-    let peaks = |label: &str| -> Vec<f64> {
-        let ends = ends(&place, label);
-        ends.iter().map(|end| number(end, "peak") / MIB).collect()
-    };
-    let (large, small, least) = (peaks("large"), peaks("small"), peaks("true"));
+    let [large, small, least] = ["large", "small", "true"].map(|label| peaks_in_mib(&place, label));
     assert_eq!((large.len(), small.len(), least.len()), (3, 3, 3));
     for (large, small) in large.iter().zip(&small) {
         assert!((large - small - 180.0).abs() < 1.0, "{large} and {small} MiB");
     }
     // lsp-soak itself has many times that.
     assert!(least.iter().all(|peak| *peak < 4.0), "{least:?}");
+}
+
+fn peaks_in_mib(place: &TempDir, label: &str) -> Vec<f64> {
+    let ends = ends(place, label);
+    ends.iter().map(|end| number(end, "peak") / MIB).collect()
 }
 
 #[test]
@@ -114,17 +116,20 @@ fn time_is_that_of_the_command_and_its_parts_are_its_processors() {
 
 #[test]
 fn a_code_other_than_0_fails_unless_it_is_ignored() {
-    let code = |words: &[&str]| cold(&place(), &[words, &["-r", "1"]].concat()).status.code();
-    assert_eq!(code(&["sh -c 'exit 3'"]), Some(4));
-    assert_eq!(code(&["-i", "sh -c 'exit 3'"]), Some(0));
-    assert_eq!(code(&["--ignore-failure=3,5", "sh -c 'exit 3'"]), Some(0));
-    assert_eq!(code(&["--ignore-failure=5", "sh -c 'exit 3'"]), Some(4));
-    assert_eq!(code(&["no-such-program --flag"]), Some(2));
+    assert_eq!(code_of_one_run(&["sh -c 'exit 3'"]), Some(4));
+    assert_eq!(code_of_one_run(&["-i", "sh -c 'exit 3'"]), Some(0));
+    assert_eq!(code_of_one_run(&["--ignore-failure=3,5", "sh -c 'exit 3'"]), Some(0));
+    assert_eq!(code_of_one_run(&["--ignore-failure=5", "sh -c 'exit 3'"]), Some(4));
+    assert_eq!(code_of_one_run(&["no-such-program --flag"]), Some(2));
     let killed = "sh -c 'kill -9 $$'";
-    assert_eq!(code(&[killed]), Some(4));
-    assert_eq!(code(&["--ignore-failure=137", killed]), Some(0));
+    assert_eq!(code_of_one_run(&[killed]), Some(4));
+    assert_eq!(code_of_one_run(&["--ignore-failure=137", killed]), Some(0));
     let said = passed(&cold(&place(), &["-i", killed, "-r", "1"]));
     assert!(!said.contains("crashed") && !said.contains("protocol"), "{said}");
+}
+
+fn code_of_one_run(words: &[&str]) -> Option<i32> {
+    cold(&place(), &[words, &["-r", "1"]].concat()).status.code()
 }
 
 #[test]
@@ -223,29 +228,35 @@ fn a_parameter_is_replaced_around_a_command_too_and_refused_where_it_cannot_be()
     let mut lines: Vec<&str> = log.lines().collect();
     lines.sort_unstable();
     assert_eq!(lines, ["one", "two"]);
-    let refused = |words: &[&str], told: &str| {
-        let output = cold(&place, words);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.code() == Some(2) && said.contains(told), "{said}");
-    };
-    refused(&["-L", "word", "1,2", "true"], "no command contains `{word}`");
-    refused(
+    assert_refused(&place, &["-L", "word", "1,2", "true"], "no command contains `{word}`");
+    assert_refused(
+        &place,
         &["-L", "word", "1,2", "-s", "echo {word}", "echo {word}"],
         "run once for all commands",
     );
-    refused(
+    assert_refused(
+        &place,
         &["--reference", "true", "true", "true", "-p", "a", "-p", "b"],
         "given 2 times for 3 commands",
     );
-    refused(
+    assert_refused(
+        &place,
         &["-L", "word", "1,2", "--output", "{word}", "echo {word}"],
         "is one file for all commands",
     );
-    refused(
+    assert_refused(
+        &place,
         &["-L", "word", "1,2", "-n", "a-{word}", "true", "echo {word}"],
         "the name of `true` contains `{word}`, and it does not",
     );
-    refused(&["--input", "nowhere", "true"], "there is no such file");
+    assert_refused(&place, &["--input", "nowhere", "true"], "there is no such file");
+}
+
+#[track_caller]
+fn assert_refused(place: &TempDir, words: &[&str], told: &str) {
+    let output = cold(place, words);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains(told), "{said}");
 }
 
 #[test]
@@ -319,12 +330,7 @@ fn a_resumed_campaign_goes_on_in_the_directories_of_all_its_projects() {
     let records = place.path().join("records");
     fs::remove_dir_all(records.join("two")).expect("it is there");
     fs::remove_file(records.join("one/run-002-true.jsonl")).expect("it is there");
-    let resume = |directory: &str| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
-        command.args(["cold", "--resume", directory]).current_dir(place.path());
-        command.output().expect("lsp-soak starts")
-    };
-    let said = passed(&resume("records"));
+    let said = passed(&resume(&place, "records"));
     assert!(said.contains("Wall time, all projects"), "{said}");
     for project in ["one", "two"] {
         for run in 1..=3 {
@@ -332,15 +338,20 @@ fn a_resumed_campaign_goes_on_in_the_directories_of_all_its_projects() {
             assert!(record.exists(), "{}", record.display());
         }
     }
-    let wrong = resume(".");
+    let wrong = resume(&place, ".");
     assert_eq!(wrong.status.code(), Some(2));
+}
+
+fn resume(place: &TempDir, directory: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
+    command.args(["cold", "--resume", directory]).current_dir(place.path());
+    command.output().expect("lsp-soak starts")
 }
 
 #[test]
 fn what_a_command_prints_stands_beside_its_peak() {
     let place = place();
-    let prints = |number: u32| format!("printf 'starting\\n{{\"ops\":{number},\"seed\":7}}\\n'");
-    let (few, many) = (prints(1000), prints(2500));
+    let [few, many] = [1000, 2500].map(|number| format!("printf 'starting\\n{{\"ops\":{number},\"seed\":7}}\\n'"));
     let words = [
         "--figures", "json", "-n", "few", "-n", "many", "-n", "none", &few, &many, "echo nothing", "-r", "3",
     ];
@@ -361,9 +372,8 @@ fn what_a_command_prints_stands_beside_its_peak() {
 fn a_printed_figure_without_a_difference_is_told_with_its_interval_and_has_a_table_of_ratios() {
     let place = place();
     // Both print 1001, 1002 and 1003.
-    let prints =
-        |name: &str| format!("sh -c 'echo >>{name}; printf \"{{\\\"ops\\\":%d}}\" $((1000 + $(wc -l <{name})))'");
-    let (one, other) = (prints("one"), prints("other"));
+    let [one, other] = ["one", "other"]
+        .map(|name| format!("sh -c 'echo >>{name}; printf \"{{\\\"ops\\\":%d}}\" $((1000 + $(wc -l <{name})))'"));
     let words = [
         "--figures", "json", "-n", "one", "-n", "other", &one, &other, "-r", "3", "--details",
     ];
@@ -380,8 +390,7 @@ fn of_several_projects_the_answer_is_one_sentence_for_each_command() {
     for project in ["one", "two"] {
         fs::create_dir(place.path().join(project)).expect("the place is ours");
     }
-    let prints = |number: u32| format!("printf '{{\"ops\":{number}}}\n'");
-    let (few, many) = (prints(1000), prints(2500));
+    let [few, many] = [1000, 2500].map(|number| format!("printf '{{\"ops\":{number}}}\n'"));
     let words = [
         "--figures", "json", "--workspace", "one", "--workspace", "two", "-n", "few", "-n", "many", "-r", "3", &few,
         &many,
@@ -418,18 +427,7 @@ fn a_gate_decides_by_the_peak_and_the_time_of_commands() {
     ];
     let output = cold(&place, &words);
     passed(&output);
-    let gate = |more: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
-        command.args(["gate", "--from", "records", "--baseline", "small"]);
-        let output = command
-            .args(more)
-            .current_dir(place.path())
-            .output()
-            .expect("it starts");
-        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        (output.status.code(), said.concat())
-    };
-    let (code, said) = gate(&["--candidate", "large"]);
+    let (code, said) = gate(&place, &["--candidate", "large"]);
     assert!(
         code == Some(1) && said.contains("peak") && said.contains("wall"),
         "{code:?} {said}"
@@ -437,13 +435,23 @@ fn a_gate_decides_by_the_peak_and_the_time_of_commands() {
     // On a busy machine nothing is known of the time of some milliseconds.
     let rules = "format = 1\n[[endpoint]]\nmetric = 'peak'\n";
     fs::write(place.path().join("peak.toml"), rules).expect("the place is ours");
-    let (code, said) = gate(&["--candidate", "same", "--gate", "peak.toml"]);
+    let (code, said) = gate(&place, &["--candidate", "same", "--gate", "peak.toml"]);
     assert!(code == Some(0) && said.contains("PASS"), "{code:?} {said}");
-    let (code, said) = gate(&["--candidate", "same", "--budget", "private <= 9 MiB"]);
+    let (code, said) = gate(&place, &["--candidate", "same", "--budget", "private <= 9 MiB"]);
     assert!(
         code == Some(2) && said.contains("a command has no private memory"),
         "{code:?} {said}"
     );
+}
+
+/// The exit code of a gate on the records, and all that it printed.
+fn gate(place: &TempDir, more: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
+    command.args(["gate", "--from", "records", "--baseline", "small"]);
+    let output = command.args(more).current_dir(place.path()).output();
+    let output = output.expect("it starts");
+    let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    (output.status.code(), said.concat())
 }
 
 #[test]

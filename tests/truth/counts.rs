@@ -85,8 +85,8 @@ fn files_that_are_never_closed_are_descriptors() {
 
 #[test]
 fn processors_that_work_while_nothing_is_asked_are_named_with_their_share() {
-    let scenario = |phases: &str| format!("{START}\n[[phase]]\nname = \"rest\"\nsteps = [{phases}]\n");
-    let rest = scenario("{ open = { files = 1 } }, { idle = { for = '3s' } }");
+    let steps = "{ open = { files = 1 } }, { idle = { for = '3s' } }";
+    let rest = format!("{START}\n[[phase]]\nname = \"rest\"\nsteps = [{steps}]\n");
     // So little is had on a loaded machine too.
     let outcome = Soak::new(&rest).server(&["--busy", "10"]).run();
     let window = &outcome.passed().windows[0];

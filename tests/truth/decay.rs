@@ -72,9 +72,12 @@ steps = [{ idle = { mode = "silent", for = "9s" } }]
     near(course.returned, 1.0);
     // Memory falls in one step, into which one sample may fall: every time is that step's.
     let fell = course.t50.expect("it fell");
-    let is_of_step = |at: Option<u64>| at.is_some_and(|at| (fell..=fell + 2 * INTERVAL).contains(&at));
-    assert!(is_of_step(course.t90), "{:?} after {fell}", course.t90);
-    assert!(is_of_step(course.settle_time), "{:?} after {fell}", course.settle_time);
+    for time in [course.t90, course.settle_time] {
+        assert!(
+            time.is_some_and(|time| (fell..=fell + 2 * INTERVAL).contains(&time)),
+            "{time:?} after {fell}"
+        );
+    }
     let [first, _, _, last] = course.at;
     assert_eq!((first, last), (Some(course.before), None));
     assert_eq!(window.end_reason(), Some(WindowEnd::Ended));
@@ -160,7 +163,7 @@ steps = [{ idle = { mode = "silent", for = "8s" } }, { idle = { mode = "simmer",
             std::thread::spawn(move || {
                 let told = held(program, &options, key, Duration::from_secs(5));
                 let outcome = Soak::new(&format!("{START}{phases}"))
-                    .with_program(program)
+                    .program_at(program)
                     .server(&options)
                     .run();
                 (program, kind, told, outcome.passed())
@@ -190,7 +193,7 @@ fn what_closing_documents_left_to_the_kernel_is_told() {
                   = { quiet \
                   = \"2s\" }\nsteps = [{ close = {} }]\n";
     let outcome = Soak::new(&format!("{START}{phases}"))
-        .with_program(JEMALLOC)
+        .program_at(JEMALLOC)
         .server(&["--via", "allocator", "--retain-open", "16MiB"])
         .options(&[
             "--env",
@@ -236,7 +239,7 @@ fn what_was_lazily_freed_is_told_of_a_silent_window() {
 fn jemalloc(phases: &str, options: &str) -> Summary {
     let env = format!("_RJEM_MALLOC_CONF={options}");
     Soak::new(&format!("{START}{phases}"))
-        .with_program(JEMALLOC)
+        .program_at(JEMALLOC)
         .server(&["--via", "allocator", "--retain-open", "16MiB"])
         .options(&["--env", &env])
         .run()
@@ -260,7 +263,7 @@ fn live_after_churn() -> u64 {
 fn churn(options: &str) -> Outcome {
     let one = CLOSED.replace("files = 3", "files = 1");
     Soak::new(&format!("{START}{one}"))
-        .with_program(JEMALLOC)
+        .program_at(JEMALLOC)
         .server(&CHURN)
         .options(&["--env", &format!("_RJEM_MALLOC_CONF={options}")])
         .run()
@@ -374,7 +377,7 @@ steps = [
         "256KiB-in=textDocument/documentHighlight",
     ];
     let summary = Soak::new(&format!("{START}{phases}"))
-        .with_program(JEMALLOC)
+        .program_at(JEMALLOC)
         .server(&["--via", "allocator", "--decay", "32MiB-after=1s"])
         .server(&answers)
         .run()

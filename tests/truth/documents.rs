@@ -75,8 +75,11 @@ fn commands(document: &str) -> Vec<String> {
         if (fenced || line.starts_with("    ")) && command.starts_with("lsp-soak ") {
             let command = command.split("  #").next().expect("a split has a first part");
             let command = command.trim_end().replace("${{ matrix.part }}", "1");
-            let replace = |command: String, (named, local): (&str, &str)| command.replace(named, local);
-            commands.push(REPLACED.into_iter().fold(command, replace));
+            commands.push(
+                REPLACED
+                    .into_iter()
+                    .fold(command, |command, (named, local)| command.replace(named, local)),
+            );
         }
     }
     commands
@@ -128,11 +131,11 @@ struct Place(TempDir);
 impl Place {
     /// The directory for this command. With a preload, the server must have no allocator of its own.
     fn for_command(command: &str) -> Place {
-        let embeds = |(name, program)| match name {
-            "bin/ty" if command.contains("--preload") => (name, SYSTEM),
+        let is_preloaded = command.contains("--preload");
+        Place::new(&PROGRAMS.map(|(name, program)| match name {
+            "bin/ty" if is_preloaded => (name, SYSTEM),
             _ => (name, program),
-        };
-        Place::new(&PROGRAMS.map(embeds))
+        }))
     }
 
     fn new(programs: &[(&str, &str)]) -> Place {
@@ -244,19 +247,22 @@ impl Place {
 /// Profiles with the names and languages of real servers, so a command that opens another language's project fails.
 fn profiles(programs: &[(&str, &str)]) -> String {
     let known = Catalogue::built_in();
-    let servers = programs
+    programs
         .iter()
         .filter_map(|(name, program)| Some((name.strip_prefix("bin/")?, program)))
-        .filter(|(name, _)| *name != "lsp-soak");
-    let profile = |(name, program): (&str, &&str)| {
-        let fixture = program.rsplit('/').next().expect("a path has a last part");
-        let real = known.by_program(name).and_then(|real| known.get(real));
-        let languages = &real.expect("the documents name servers that are known").languages;
-        format!(
-            "[server.{name}]\ninherits = '{fixture}'\nbuild = []\nprograms = ['{program}']\nlanguages = {languages:?}\n"
-        )
-    };
-    servers.map(profile).collect()
+        .filter(|(name, _)| *name != "lsp-soak")
+        .map(|(name, program)| profile(&known, name, program))
+        .collect()
+}
+
+/// The profile of a fixture under the name of a real server.
+fn profile(known: &Catalogue, name: &str, program: &str) -> String {
+    let fixture = program.rsplit('/').next().expect("a path has a last part");
+    let real = known.by_program(name).and_then(|real| known.get(real));
+    let languages = &real.expect("the documents name servers that are known").languages;
+    format!(
+        "[server.{name}]\ninherits = '{fixture}'\nbuild = []\nprograms = ['{program}']\nlanguages = {languages:?}\n"
+    )
 }
 
 /// Runs the commands of a document, each in its own directory with these records, and lists those that fail.

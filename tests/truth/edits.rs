@@ -55,15 +55,9 @@ async fn two_thousand_edits_between_requests_leave_the_same_text_on_both_sides()
 /// An edit whose place and size depend on the current text.
 fn edit(document: &mut Document, number: usize) -> Option<Change> {
     let text = document.text();
-    let boundary = |at: usize| {
-        (0..=at.min(text.len()))
-            .rev()
-            .find(|at| text.is_char_boundary(*at))
-            .unwrap_or(0)
-    };
-    let start = boundary(number.wrapping_mul(7_919) % (text.len() + 1));
+    let start = text.floor_char_boundary(number.wrapping_mul(7_919) % (text.len() + 1));
     let end = if number.is_multiple_of(3) {
-        boundary(start + number % 5)
+        text.floor_char_boundary(start + number % 5)
     } else {
         start
     };

@@ -548,8 +548,12 @@ steps = [
         .iter()
         .find(|method| method.method == "textDocument/diagnostic");
     assert_eq!(poll.map(|poll| (poll.count, poll.parked)), Some((1, 1)));
-    let parked = |event: &Event| matches!(event, Event::Request(request) if request.outcome == Answer::Parked && !request.editor);
-    assert_eq!(outcome.entries().iter().filter(|entry| parked(&entry.event)).count(), 1);
+    let entries = outcome.entries();
+    let parked = entries.iter().filter(|entry| match &entry.event {
+        Event::Request(request) => request.outcome == Answer::Parked && !request.editor,
+        _ => false,
+    });
+    assert_eq!(parked.count(), 1);
 }
 
 #[test]
@@ -564,8 +568,8 @@ fn a_token_that_is_never_begun_holds_nothing_up() {
         _ => None,
     });
     assert!(ready.is_some_and(|ready| ready.after < 20_000_000_000), "{ready:?}");
-    let settled = |phase: &analysis::summary::PhaseSummary| {
-        phase.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.settled)
-    };
-    assert!(summary.phases.iter().all(settled), "{:?}", summary.phases);
+    for phase in &summary.phases {
+        let checkpoint = phase.checkpoint.as_ref();
+        assert!(checkpoint.is_some_and(|checkpoint| checkpoint.settled), "{phase:?}");
+    }
 }

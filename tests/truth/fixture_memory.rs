@@ -173,26 +173,28 @@ fn keeps_the_account(program: &str) {
         ["--spike", "48MiB-in=textDocument/references"],
     ];
     let mut peer = Peer::start_on(program, &options.concat());
-    let live = |peer: &mut Peer, expected: u64| {
-        assert_eq!(peer.request("fixture/liveBytes", Value::Null), expected);
-        let held = anonymous(peer.pid());
-        assert!(held >= expected, "{held} bytes cannot hold {expected}");
-    };
-    live(&mut peer, 16 * MIB);
+    assert_live(&mut peer, 16 * MIB);
     peer.open(URI, "x = 1\n");
-    live(&mut peer, (16 + 4) * MIB);
+    assert_live(&mut peer, (16 + 4) * MIB);
     let at = json!({ "textDocument": { "uri": URI }, "position": { "line": 0, "character": 0 },
         "context": { "includeDeclaration": true } });
     for _ in 0..32 {
         peer.request("textDocument/hover", at.clone());
     }
-    live(&mut peer, (20 + 2) * MIB);
+    assert_live(&mut peer, (20 + 2) * MIB);
     peer.request("textDocument/references", at);
-    live(&mut peer, 22 * MIB);
+    assert_live(&mut peer, 22 * MIB);
     let mark = proc_bytes(peer.pid(), "status", "VmHWM");
     assert!(mark >= (22 + 48) * MIB, "the spike was {mark}");
     peer.close(URI);
-    live(&mut peer, (16 + 2) * MIB);
+    assert_live(&mut peer, (16 + 2) * MIB);
+}
+
+#[track_caller]
+fn assert_live(peer: &mut Peer, expected: u64) {
+    assert_eq!(peer.request("fixture/liveBytes", Value::Null), expected);
+    let held = anonymous(peer.pid());
+    assert!(held >= expected, "{held} bytes cannot hold {expected}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Gates on servers of known memory: growth fails, equality passes, and less work is refused.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -105,8 +105,7 @@ fn what_decides_nothing_is_not_played_unless_it_was_asked_for() {
     assert!(said.contains("as shipped: not measured (`--lens both`)"), "{said}");
     assert!(told.contains("purged private: "), "{told}");
     let records = ground.records("usual");
-    let is_purged = |path: &&PathBuf| path.to_string_lossy().ends_with("-purged.jsonl");
-    assert!(records.iter().all(|path| is_purged(&path)), "{records:?}");
+    assert!(records.iter().all(|path| is_purged(path)), "{records:?}");
     assert_eq!(records.len() % 2, 1, "{records:?}");
     let file = "format = 1\n[[endpoint]]\nmetric = \"private\"\n[[endpoint]]\nmetric = \"peak\"\nlens = \"as-shipped\"\n\
                 advisory = true\n";
@@ -119,10 +118,14 @@ fn what_decides_nothing_is_not_played_unless_it_was_asked_for() {
     ground.run(&[&["gate"][..], &named].concat());
     let records = ground.records("named");
     assert_eq!(
-        (records.len(), records.iter().filter(is_purged).count()),
+        (records.len(), records.iter().filter(|path| is_purged(path)).count()),
         (9, 5),
         "{records:?}"
     );
+}
+
+fn is_purged(record: &Path) -> bool {
+    record.to_string_lossy().ends_with("-purged.jsonl")
 }
 
 #[test]
@@ -219,32 +222,26 @@ fn on_jemalloc(ground: &PreparedWorkspace, from: &str, to: &str) {
 #[test]
 fn an_anchor_by_which_nothing_can_be_decided_is_refused_before_the_first_run() {
     let ground = PreparedWorkspace::pair().with_server("base", &["--ballast", "20MiB"], LINKED_SYSTEM);
-    let gate = [
-        "scenario.toml", "--baseline", "base", "--candidate", "base", "--runs", "2", "-q",
-    ];
-    let words = |more: &[&'static str]| [&gate[..], more].concat();
-    let made = ground.run(&[&["gate"][..], &words(&["--lens", "as-shipped", "--out", "old"])].concat());
+    let made = ground.run(&[&["gate"][..], &ITSELF, &["--lens", "as-shipped", "--out", "old"]].concat());
     assert_ne!(made.status.code(), Some(2), "{}", String::from_utf8_lossy(&made.stderr));
     on_jemalloc(&ground, "old", "other");
     let anchored = ["--lens", "as-shipped", "--anchor", "baseline: old", "--out", "anchored"];
-    let said = ground.run(&[&["gate"][..], &words(&anchored), &["--details"]].concat());
+    let said = ground.run(&[&["gate"][..], &ITSELF, &anchored, &["--details"]].concat());
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     assert!(said.contains("against the anchor") || said.contains("PASS"), "{said}");
     assert_eq!(ground.records("anchored").len(), 1 + 2 * 2);
-    let refused = |more: &[&'static str], told: &str| {
-        let (_, errors) = ends(2, &ground, &[&words(more)[..], &["--out", "new"]].concat());
-        assert!(errors.contains(told), "{told} is not in\n{errors}");
-        assert!(!ground.join("new").exists());
-    };
-    refused(
+    assert_refused(
+        &ground,
         &["--anchor", "baseline: old"],
         "no run that counts through the purged lens",
     );
-    refused(
+    assert_refused(
+        &ground,
         &["--anchor", "old"],
         "several servers: baseline, candidate; choose with",
     );
-    refused(
+    assert_refused(
+        &ground,
         &["--anchor", "baseline: other", "--lens", "purged"],
         "these use jemalloc and system: compare them as shipped",
     );
@@ -255,7 +252,20 @@ fn an_anchor_by_which_nothing_can_be_decided_is_refused_before_the_first_run() {
     assert!(errors.contains("the anchor has 2 of the 3 runs"), "{errors}");
     let text = fs::read_to_string(ground.join("scenario.toml")).expect("it is there");
     ground.write("scenario.toml", &(text + "# changed\n"));
-    refused(&anchored[..4], "the runs differ in scenario (");
+    assert_refused(&ground, &anchored[..4], "the runs differ in scenario (");
+}
+
+/// A gate of a server against itself.
+const ITSELF: [&str; 8] = [
+    "scenario.toml", "--baseline", "base", "--candidate", "base", "--runs", "2", "-q",
+];
+
+/// Checks that [`ITSELF`] with these words is refused before any start.
+#[track_caller]
+fn assert_refused(ground: &PreparedWorkspace, more: &[&str], told: &str) {
+    let (_, errors) = ends(2, ground, &[&ITSELF[..], more, &["--out", "new"]].concat());
+    assert!(errors.contains(told), "{told} is not in\n{errors}");
+    assert!(!ground.join("new").exists());
 }
 
 #[test]

@@ -138,8 +138,8 @@ impl PreparedWorkspace {
 /// Stdout and stderr of a command that must have ended with this code.
 #[track_caller]
 pub fn ended(code: i32, words: &[&str], output: Output) -> (String, String) {
-    let text = |bytes| String::from_utf8(bytes).expect("reports are UTF-8");
-    let (said, errors) = (text(output.stdout), text(output.stderr));
+    let [said, errors] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("reports are UTF-8"));
     assert_eq!(output.status.code(), Some(code), "{words:?}\n{said}\n{errors}");
     (said, errors)
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -151,8 +152,7 @@ fn ctrl_c_while_the_report_is_printed_ends_with_130_and_the_second_at_once() {
         }
         std::thread::sleep(Duration::from_secs(1));
         let pid = Pid::from_raw(child.id().cast_signed()).expect("a process number is not zero");
-        let press = || kill_process(pid, Signal::INT).expect("lsp-soak is there");
-        press();
+        kill_process(pid, Signal::INT).expect("lsp-soak is there");
         std::thread::sleep(Duration::from_millis(300));
         assert_eq!(
             child.try_wait().expect("it is ours"),
@@ -161,7 +161,7 @@ fn ctrl_c_while_the_report_is_printed_ends_with_130_and_the_second_at_once() {
         );
         let mut page = String::new();
         if twice {
-            press();
+            kill_process(pid, Signal::INT).expect("lsp-soak is there");
         } else {
             let mut out = child.stdout.take().expect("stdout is piped");
             out.read_to_string(&mut page).expect("a page is UTF-8");
@@ -318,8 +318,7 @@ fn ctrl_c_while_the_workspace_is_copied_removes_what_was_copied() {
     let user = rustix::process::geteuid().as_raw();
     let home = run.directory().join(format!("lsp-soak-{user}"));
     let begun = Instant::now();
-    let copied = |place: fs::DirEntry| place.path().join("workspace").is_dir();
-    while !fs::read_dir(&home).into_iter().flatten().flatten().any(copied) {
+    while !holds_copy(&home) {
         assert!(begun.elapsed() < Duration::from_secs(60), "no copy is begun");
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -328,6 +327,13 @@ fn ctrl_c_while_the_workspace_is_copied_removes_what_was_copied() {
     outcome.exits_with(130);
     outcome.says(&["interrupted before the server started; nothing was recorded"]);
     assert!(outcome.scratch().is_empty());
+}
+
+fn holds_copy(home: &Path) -> bool {
+    let places = fs::read_dir(home).into_iter().flatten().flatten();
+    places
+        .map(|place| place.path())
+        .any(|path| path.join("workspace").is_dir())
 }
 
 #[test]

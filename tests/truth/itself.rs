@@ -46,8 +46,8 @@ fn usual(pool: &[Played]) -> Rules {
 fn session(pool: &[Played], looks: &Schedule, seed: u64, percent: u64) -> Sides {
     let mut random = fastrand::Rng::with_seed(seed);
     let runs = looks.runs().last().copied().expect("there is a look");
-    let mut side = || -> Vec<Played> { (0..runs).map(|_| pool[random.usize(..pool.len())].clone()).collect() };
-    let (baseline, mut candidate) = (side(), side());
+    let baseline = draw(pool, runs, &mut random);
+    let mut candidate = draw(pool, runs, &mut random);
     for phase in candidate.iter_mut().flat_map(|run| &mut run.summary_mut().phases) {
         phase.private = phase.private.map(|private| private * percent / 100);
     }
@@ -58,19 +58,24 @@ fn session(pool: &[Played], looks: &Schedule, seed: u64, percent: u64) -> Sides 
     }
 }
 
+fn draw(pool: &[Played], runs: usize, random: &mut fastrand::Rng) -> Vec<Played> {
+    (0..runs).map(|_| pool[random.usize(..pool.len())].clone()).collect()
+}
+
 #[test]
 fn of_twenty_sessions_of_a_server_against_itself_nineteen_pass_and_none_fails_and_with_three_per_cent_more_all_fail() {
     let (pool, looks) = (pool(), Schedule::default());
     assert_eq!(pool.len(), 12);
     let rules = usual(&pool);
-    let answers = |percent: u64| -> Vec<Answer> {
+    let [same, more] = [100, 103].map(|percent| -> Vec<Answer> {
         let sessions = (0..SESSIONS).map(|seed| session(&pool, &looks, seed, percent));
         sessions.map(|sides| judge(&sides, &rules, &looks).answer).collect()
-    };
-    let count = |answers: &[Answer], answer: Answer| answers.iter().filter(|one| **one == answer).count();
-    let same = answers(100);
+    });
     assert!(count(&same, Answer::Pass) >= 19, "{same:?}");
     assert_eq!(count(&same, Answer::Fail), 0, "{same:?}");
-    let more = answers(103);
     assert_eq!(count(&more, Answer::Fail), 20, "{more:?}");
+}
+
+fn count(answers: &[Answer], answer: Answer) -> usize {
+    answers.iter().filter(|one| **one == answer).count()
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -19,10 +20,13 @@ fn pair() -> PreparedWorkspace {
 }
 
 fn headers(pair: &PreparedWorkspace, out: &str) -> Vec<Value> {
-    let first = |text: String| serde_json::from_str(text.lines().next().expect("it has a first line"));
-    let records = pair.records(out).into_iter();
-    let texts = records.map(|path| fs::read_to_string(path).expect("it is text"));
-    texts.map(|text| first(text).expect("it is JSON")).collect()
+    let records = pair.records(out);
+    records.iter().map(|record| read_header(record)).collect()
+}
+
+fn read_header(record: &Path) -> Value {
+    let text = fs::read_to_string(record).expect("it is text");
+    serde_json::from_str(text.lines().next().expect("it has a first line")).expect("it is JSON")
 }
 
 /// True if this machine gives two processors; with one, the refusal is tested.
@@ -50,13 +54,15 @@ fn two_runs_at_once_have_processors_of_their_own_and_the_memory_of_one_alone() {
     );
     let headers = headers(&pair, "together");
     assert_eq!(headers.len(), 8);
-    let field = |header: &Value, of: &str, name: &str| header[of][name].to_string();
     assert!(
-        headers.iter().all(|header| field(header, "plan", "jobs") == "2"),
+        headers.iter().all(|header| header["plan"]["jobs"] == 2),
         "{:?}",
         headers[0]
     );
-    let shares: BTreeSet<String> = headers.iter().map(|header| field(header, "host", "affinity")).collect();
+    let shares: BTreeSet<String> = headers
+        .iter()
+        .map(|header| header["host"]["affinity"].to_string())
+        .collect();
     assert_eq!(shares.len(), 2, "{shares:?}");
     let first = shares.first().expect("there are two").trim_matches('"').to_owned();
     let alone = [&jobs[..], &["-q", "--cpus", &first, "--out", "alone"]].concat();

@@ -30,14 +30,14 @@ impl Source for Idle<'_> {
 
     fn look(&mut self, _now: Nanos, _effort: Effort, found: &mut Vec<Found>) -> io::Result<()> {
         if !std::mem::replace(&mut self.looked, true) {
-            found.extend(TREE.into_iter().map(read_process));
+            found.extend(TREE.into_iter().map(found_process));
         }
         Ok(())
     }
 
     fn open(&mut self, pid: u32) -> io::Result<(u32, Opened)> {
         let opened = Opened {
-            found: read_process(pid),
+            found: found_process(pid),
             started: u64::from(pid),
             name: "server".to_owned(),
         };
@@ -63,7 +63,7 @@ impl Source for Idle<'_> {
             ..Counters::default()
         };
         let kin = Kin {
-            parent: read_process(*process).parent,
+            parent: found_process(*process).parent,
             group: Some(TREE[0]),
             session: Some(5),
             reaped: Some(0),
@@ -106,7 +106,7 @@ impl Source for Idle<'_> {
     }
 }
 
-fn read_process(pid: u32) -> Found {
+fn found_process(pid: u32) -> Found {
     Found {
         pid,
         parent: TREE.iter().rev().copied().find(|parent| *parent < pid).unwrap_or(10),
@@ -197,16 +197,12 @@ fn an_idle_server_writes_next_to_nothing() {
     let outcome = Soak::new(&format!("{START}{phases}")).run();
     outcome.passed();
     let entries = outcome.entries();
-    let at = |name: &str, is: fn(&Event) -> Option<&str>| {
-        let found = entries.iter().find(|entry| is(&entry.event) == Some(name));
-        found.expect("the step was played").at
-    };
-    let started = at("idle", |event| match event {
-        Event::StepStarted(step) => Some(&step.name),
-        _ => None,
-    });
+    let started = entries
+        .iter()
+        .find(|entry| matches!(&entry.event, Event::StepStarted(step) if step.name == "idle"))
+        .expect("the step was played");
     // The first seconds still have effects of earlier phases.
-    let from = started + 5 * SECOND;
+    let from = started.at + 5 * SECOND;
     let text = std::fs::read_to_string(&outcome.record).expect("the record is there");
     let bytes: usize = text
         .lines()

@@ -1,7 +1,7 @@
 //! Known memory of a single process.
 
-use analysis::summary::decay::{Window, WindowKind};
-use analysis::summary::{PrivateMetric, Summary};
+use analysis::summary::decay::WindowKind;
+use analysis::summary::{Peak, PrivateMetric, Summary};
 use record::{Entry, Event};
 
 use crate::outcome::{KIB, MIB, changed, increment, phase, private};
@@ -137,27 +137,34 @@ fn spike(interval: &str, size: u64, argument: &str) -> bool {
         .options(&["--interval", interval])
         .run();
     let summary = outcome.passed();
-    let resident = |name| {
-        phase(&summary, name)
-            .checkpoint
-            .as_ref()
-            .and_then(|taken| taken.resident)
-    };
-    let peak = |name| phase(&summary, name).peak.expect("every phase has a mark");
-    let before = resident("before").expect("Linux tells it");
+    let before = resident(&summary, "before");
     for name in ["before", "spike", "after"] {
-        assert!(peak(name).is_exact(), "{name}: {:?}", peak(name));
+        let peak = peak(&summary, name);
+        assert!(peak.is_exact(), "{name}: {peak:?}");
     }
-    same(peak("spike").lower - before, size);
+    let spike = peak(&summary, "spike");
+    same(spike.lower - before, size);
     for name in ["before", "after"] {
-        let above = peak(name).lower.saturating_sub(resident(name).expect("Linux tells it"));
+        let above = peak(&summary, name).lower.saturating_sub(resident(&summary, name));
         assert!(above < MIB, "the peak of `{name}` is {above} above its checkpoint");
     }
     let (mark, sampled) = seen(&outcome.entries());
     // The kernel's own mark, to the byte.
-    assert_eq!(peak("spike").lower, mark.max(sampled));
-    assert_eq!(summary.memory.peak, Some(peak("spike")));
+    assert_eq!(spike.lower, mark.max(sampled));
+    assert_eq!(summary.memory.peak, Some(spike));
     sampled >= before + size / 2
+}
+
+/// Resident memory at the checkpoint of a phase.
+#[track_caller]
+fn resident(summary: &Summary, name: &str) -> u64 {
+    let checkpoint = phase(summary, name).checkpoint.as_ref();
+    checkpoint.and_then(|taken| taken.resident).expect("Linux tells it")
+}
+
+#[track_caller]
+fn peak(summary: &Summary, name: &str) -> Peak {
+    phase(summary, name).peak.expect("every phase has a mark")
 }
 
 /// The mark at the end of the phase `spike`, and its largest resident sample.
@@ -232,11 +239,11 @@ steps = [{ idle = { mode = "simmer", every = "250ms", for = "1s" } }]
         panic!("{:?}", summary.windows)
     };
     assert_eq!((silent.kind, simmer.kind), (WindowKind::Silent, WindowKind::Simmer));
-    let course = |window: &Window| window.private.clone().expect("no process was forked");
-    same(course(silent).before - course(silent).after, 32 * MIB);
-    let share = course(silent).share.expect("much was taken");
+    let [silent, simmer] = [silent, simmer].map(|window| window.private.as_ref().expect("no process was forked"));
+    same(silent.before - silent.after, 32 * MIB);
+    let share = silent.share.expect("much was taken");
     assert!((share - 1.0).abs() < 0.02, "{share}");
-    same(course(simmer).before, course(simmer).after);
+    same(simmer.before, simmer.after);
     adds_up(&summary);
 }
 
@@ -257,8 +264,11 @@ steps = [{ idle = { mode = "simmer", every = "250ms", for = "1s" } }]
     changed(increment(&summary, "open"), (32 * MIB).cast_signed());
     changed(increment(&summary, "silence"), 0);
     changed(increment(&summary, "simmer"), -(32 * MIB).cast_signed());
-    let share = |window: &Window| window.private.as_ref().and_then(|course| course.share);
-    let shares: Vec<f64> = summary.windows.iter().filter_map(share).collect();
+    let shares: Vec<f64> = summary
+        .windows
+        .iter()
+        .filter_map(|window| window.private.as_ref()?.share)
+        .collect();
     assert!(shares[0].abs() < 0.02 && (shares[1] - 1.0).abs() < 0.02, "{shares:?}");
     adds_up(&summary);
 }

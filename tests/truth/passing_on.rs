@@ -93,14 +93,11 @@ fn pair(program: &str, first: &str) -> PreparedWorkspace {
     ground.write("launcher", &format!("#!/bin/sh\n{}\n", wrapper(program, first)));
     let launcher = ground.join("launcher");
     fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).expect("the file is ours");
-    let server = |name: &str, program: &str| {
-        format!("[server.{name}]\nprograms = [{program:?}]\nargs = {args:?}\nlanguages = ['python']\n")
-    };
     let launcher = launcher.display().to_string();
-    ground.write(
-        "servers.toml",
-        &(server("base", program) + &server("behind", &launcher)),
-    );
+    let servers = [("base", program), ("behind", &launcher)].map(|(name, program)| {
+        format!("[server.{name}]\nprograms = [{program:?}]\nargs = {args:?}\nlanguages = ['python']\n")
+    });
+    ground.write("servers.toml", &servers.concat());
     ground
 }
 

@@ -61,16 +61,12 @@ fn open_documents_are_pulled_after_open_and_after_each_burst_and_no_step_counts_
 #[test]
 fn memory_that_a_server_takes_only_when_asked_is_found_and_the_editor_can_be_turned_off() {
     let server = ["--pull", "static", "--leak", "4MiB-per=textDocument/diagnostic"];
-    let run = |capabilities: &str| {
-        let phases = format!("{START}{EDITS}");
-        let outcome = Soak::new(&phases)
+    for (capabilities, pulled) in [("default", 4), ("vscode", 4), ("no-pull", 0), ("minimal", 0)] {
+        let summary = Soak::new(&format!("{START}{EDITS}"))
             .file("servers.toml", imitating(capabilities))
             .server(&server)
-            .run();
-        outcome.passed()
-    };
-    for (capabilities, pulled) in [("default", 4), ("vscode", 4), ("no-pull", 0), ("minimal", 0)] {
-        let summary = run(capabilities);
+            .run()
+            .passed();
         let sent: u64 = summary.traffic.editor.iter().map(|method| method.count).sum();
         assert_eq!(sent, pulled, "{capabilities}");
         assert_eq!(summary.header.settings.pulls_diagnostics, pulled > 0);
@@ -140,16 +136,15 @@ steps = [{ edit = { files = 1, per-file = 1 } }, { idle = { for = "1500ms" } }]
     let summary = outcome.passed();
     assert_eq!(by_phase(&summary), [("start", 0), ("open", 2), ("ask", 2), ("idle", 2)]);
     let entries = outcome.entries();
-    let at = |is: fn(&Event) -> bool| {
-        let found = entries.iter().find(|entry| is(&entry.event));
-        found.expect("it was recorded").at
-    };
-    let begun = at(|event| matches!(event, Event::WindowBegan(_)));
+    let began = entries
+        .iter()
+        .find(|entry| matches!(entry.event, Event::WindowBegan(_)))
+        .expect("it was recorded");
     let last = entries.iter().rev().find(|entry| {
         let event = &entry.event;
         matches!(event, Event::Request(request) if request.editor)
     });
-    assert!(last.expect("it pulls").at < begun, "a pull in the window");
+    assert!(last.expect("it pulls").at < began.at, "a pull in the window");
 }
 
 #[test]
@@ -303,7 +298,7 @@ fn runs_with_and_without_pulled_diagnostics_are_not_gated_against_each_other() {
 
 #[test]
 fn a_phase_without_steps_in_which_the_server_keeps_a_pull_open_is_no_silence() {
-    const QUIET: &str = r#"
+    let phases = r#"
 [[phase]]
 name = "open"
 steps = [{ open = { files = 1 } }]
@@ -312,12 +307,8 @@ name = "quiet"
 repeat = { times = 8 }
 steps = [{ idle = { for = "50ms" } }]
 "#;
-    let sent = |workspace: &str| {
-        let outcome = Soak::new(&format!("{START}{QUIET}"))
-            .server(&["--pull", "static", "--pull-workspace", workspace])
-            .run();
-        repeated_parts(&outcome.passed())[0].sent
-    };
-    assert_eq!(sent("park"), Some(Sent::Waiting));
-    assert_eq!(sent("answer"), Some(Sent::Nothing));
+    for (workspace, sent) in [("park", Sent::Waiting), ("answer", Sent::Nothing)] {
+        let summary = passing(phases, &["--pull", "static", "--pull-workspace", workspace]);
+        assert_eq!(repeated_parts(&summary)[0].sent, Some(sent), "{workspace}");
+    }
 }

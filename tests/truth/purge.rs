@@ -74,21 +74,27 @@ fn what_glibc_keeps_of_four_threads_comes_back_on_a_signal() {
     let place = TempDir::new().expect("there is a place for temporary files");
     let running = start(&churn(place.path()), &library(place.path()), place.path());
     let pid = running.0.id();
-    let told = || fs::read_to_string(place.path().join(pid.to_string())).unwrap_or_default();
-    wait_until("its thread", || told().ends_with('\n'));
+    let log = place.path().join(pid.to_string());
+    wait_until("its thread", || read_log(&log).ends_with('\n'));
+    let ready = read_log(&log);
     assert!(
-        told().starts_with("ready thread=") && told().contains("libc.so"),
-        "{}",
-        told()
+        ready.starts_with("ready thread=") && ready.contains("libc.so"),
+        "{ready}"
     );
     let before = proc_bytes(pid, "smaps_rollup", "Anonymous");
     let sent = Command::new("kill").args(["-s", SIGNAL, &pid.to_string()]).status();
     assert!(sent.expect("kill starts").success());
-    wait_until("the memory", || told().lines().count() == 2);
-    assert!(told().contains("released malloc_trim=1"), "{}", told());
+    wait_until("the memory", || read_log(&log).lines().count() == 2);
+    let released = read_log(&log);
+    assert!(released.contains("released malloc_trim=1"), "{released}");
     let after = proc_bytes(pid, "smaps_rollup", "Anonymous");
     // 12 MiB are still in use, scattered over pages.
     assert!(before > 200 * MIB && after < before / 2, "{before} {after}");
+}
+
+/// The library's log so far; empty before there is a file.
+fn read_log(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_default()
 }
 
 /// The output of a shell script that runs with the library.

@@ -90,7 +90,7 @@ fn the_code_of_a_program_that_lies_on_a_tmpfs_is_not_private() {
     std::fs::copy(SYSTEM, &program).expect("there is room");
     let plain = passing(HOVER, &["--via", "memfd", "--ballast", "20MiB"]);
     let outcome = Soak::new(&format!("{START}{HOVER}"))
-        .with_program(program.to_str().expect("it is text"))
+        .program_at(program.to_str().expect("it is text"))
         .server(&["--via", "memfd", "--ballast", "20MiB"])
         .run();
     let summary = outcome.passed();

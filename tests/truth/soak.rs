@@ -148,7 +148,7 @@ impl Soak {
     }
 
     /// Another program as the server.
-    pub fn with_program(mut self, path: &str) -> Soak {
+    pub fn program_at(mut self, path: &str) -> Soak {
         self.server = path.into();
         self
     }
@@ -191,23 +191,23 @@ impl Soak {
     }
 
     pub fn start(self) -> Running {
-        let at = |name: &str| self.directory.path().join(name);
+        let directory = self.directory.path();
         let mut words = self.wrap.clone();
         words.push(env!("CARGO_BIN_EXE_lsp-soak").into());
         let mut command = Command::new(&words[0]);
         command
             .args(&words[1..])
             .args(["run", "--details"])
-            .arg(at("scenario.toml"))
+            .arg(directory.join("scenario.toml"))
             .arg("--server")
             .arg(&self.server)
             .arg("--env")
             .arg(format!("{MARK}={}", self.mark))
             .arg("--out")
-            .arg(at("out"))
+            .arg(directory.join("out"))
             .args(&self.options)
-            .current_dir(self.directory.path())
-            .env("TMPDIR", self.directory.path())
+            .current_dir(directory)
+            .env("TMPDIR", directory)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -258,14 +258,21 @@ fn drain(mut pipe: impl std::io::Read + Send + 'static) -> JoinHandle<String> {
 
 /// The workspace: identifiers used across files.
 fn files() -> Vec<(String, String)> {
-    let line = |file: usize, n: usize| {
-        format!(
-            "def total_{file}_{n}(orders):\n    count_{n} = len(orders)\n    return count_{n} + total_{}_{n}(orders)\n\n",
-            (file + 1) % 3
-        )
-    };
-    let text = |file| (0..20).map(|n| line(file, n)).collect::<String>();
-    (0..3).map(|file| (format!("module_{file}.py"), text(file))).collect()
+    (0..3)
+        .map(|file| (format!("module_{file}.py"), module_text(file)))
+        .collect()
+}
+
+/// Functions of which each calls that of the same number in the next file.
+fn module_text(file: usize) -> String {
+    let next = (file + 1) % 3;
+    (0..20)
+        .map(|n| {
+            format!(
+                "def total_{file}_{n}(orders):\n    count_{n} = len(orders)\n    return count_{n} + total_{next}_{n}(orders)\n\n"
+            )
+        })
+        .collect()
 }
 
 impl Running {
@@ -318,28 +325,16 @@ impl Running {
     /// The high-water mark minus file pages covers peaks between two looks.
     fn look(&mut self) {
         // From `vfork` to the middle of `exec`, what was started is in the memory of the tests.
-        let program = |pid: &str| fs::read_link(format!("/proc/{pid}/exe")).ok();
-        if program(&self.child.id().to_string()) == program("self") {
+        if program_of(&self.child.id().to_string()) == program_of("self") {
             return;
         }
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
-        let bytes = |field: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(field))?;
-            Some(
-                line.strip_prefix(':')?
-                    .trim()
-                    .strip_suffix(" kB")?
-                    .parse::<u64>()
-                    .ok()?
-                    * KIB,
-            )
-        };
-        let now = bytes("RssAnon").unwrap_or(0) + bytes("VmSwap").unwrap_or(0);
-        let before = bytes("VmHWM")
-            .zip(bytes("RssFile"))
-            .map_or(0, |(mark, files)| mark.saturating_sub(files));
+        let [anonymous, swap, mark, files] =
+            ["RssAnon", "VmSwap", "VmHWM", "RssFile"].map(|field| status_bytes(&status, field));
+        let now = anonymous.unwrap_or(0) + swap.unwrap_or(0);
+        let before = mark.zip(files).map_or(0, |(mark, files)| mark.saturating_sub(files));
         self.peak = self.peak.max(now).max(before);
-        self.mark = self.mark.max(bytes("VmHWM").unwrap_or(0));
+        self.mark = self.mark.max(mark.unwrap_or(0));
     }
 
     /// Waits for the end of the run, within its time limit, and checks that no process or directory remains.
@@ -407,19 +402,32 @@ impl Drop for Running {
     }
 }
 
+/// The program of a process, which is a number or `self`.
+fn program_of(process: &str) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{process}/exe")).ok()
+}
+
+/// A field of `/proc/PID/status` that is in kibibytes there.
+fn status_bytes(status: &str, field: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+    let kibibytes = line.strip_prefix(':')?.trim().strip_suffix(" kB")?;
+    Some(kibibytes.parse::<u64>().ok()? * KIB)
+}
+
 /// Processes whose environment has the mark. An ended process has an empty environment.
 fn marked(mark: &str) -> Vec<u32> {
     let needle = format!("{MARK}={mark}\0");
     let processes = fs::read_dir("/proc").expect("there is a /proc").flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let holds = |pid: &u32| {
+    pids.filter(|pid| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         memchr::memmem::find(&environment, needle.as_bytes()).is_some()
-    };
-    pids.filter(holds).collect()
+    })
+    .collect()
 }
 
 fn describe(pid: u32) -> String {
-    let read = |file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
-    format!("{pid} {} {}", read("cmdline").replace('\0', " "), read("stat"))
+    let [command, stat] =
+        ["cmdline", "stat"].map(|file| fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default());
+    format!("{pid} {} {stat}", command.replace('\0', " "))
 }

@@ -19,25 +19,38 @@ fn the_starter_of_a_project_runs_as_it_is() {
         .arg(directory.path().join("shop"))
         .status();
     assert!(copied.expect("cp is everywhere").success());
-    let soak = |args: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_lsp-soak"))
-            .args(args)
-            .current_dir(directory.path().join("shop"))
-            .env("TMPDIR", directory.path())
-            .output()
-            .expect("lsp-soak is built beside its tests");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    };
-    soak(&["init"]);
-    soak(&["check", "lsp-soak/soak.toml"]);
-    let server = SYSTEM;
-    soak(&[
-        "run", "lsp-soak/soak.toml", "--server", server, "--out", "reports/first",
-    ]);
+    for words in [
+        &["init"][..],
+        &["check", "lsp-soak/soak.toml"],
+        &[
+            "run", "lsp-soak/soak.toml", "--server", SYSTEM, "--out", "reports/first",
+        ],
+    ] {
+        output_of(soak(directory.path(), words));
+    }
     let record = directory.path().join("shop/reports/first/run-001-fixture-system.jsonl");
     let summary = summary::read(record::open(&record).expect("it was written")).expect("it is whole");
     let phases: Vec<&str> = summary.phases.iter().map(|phase| phase.phase.name.as_str()).collect();
     assert_eq!(phases, ["start", "goto", "completions", "symbols", "decay"]);
+}
+
+/// lsp-soak in the project `shop` of this directory.
+fn soak(directory: &Path, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
+    command
+        .args(words)
+        .current_dir(directory.join("shop"))
+        .env("TMPDIR", directory);
+    command
+}
+
+/// All that a command printed, which must succeed.
+#[track_caller]
+fn output_of(mut command: Command) -> String {
+    let output = command.output().expect("lsp-soak is built beside its tests");
+    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success(), "{command:?}: {said}");
+    said
 }
 
 /// The fixture takes the name of a known server, on each allocator in turn.
@@ -57,19 +70,9 @@ fn the_second_server_of_the_starter_has_a_setting_that_its_allocator_takes() {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let path = std::env::join_paths([place.join("bin")].into_iter().chain(std::env::split_paths(&path)));
         let path = path.expect("no directory has a colon");
-        let soak = |args: &[&str]| -> String {
-            let output = Command::new(env!("CARGO_BIN_EXE_lsp-soak"))
-                .args(args)
-                .current_dir(place)
-                .env("PATH", &path)
-                .env("TMPDIR", directory.path())
-                .output()
-                .expect("lsp-soak is built beside its tests");
-            let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-            assert!(output.status.success(), "{program}: {said}");
-            said
-        };
-        soak(&["init"]);
+        let mut init = soak(directory.path(), &["init"]);
+        init.env("PATH", &path);
+        output_of(init);
         let servers: PathBuf = place.join("lsp-soak/servers.toml");
         let text = fs::read_to_string(&servers).expect("it was written");
         let lines = text
@@ -80,9 +83,12 @@ fn the_second_server_of_the_starter_has_a_setting_that_its_allocator_takes() {
         // The real server has a serve argument that the fixture does not have.
         let edited = format!("[server.ty]\nargs = []\n{}\nargs = []\n", variant.join("\n"));
         fs::write(&servers, edited).expect("it is ours");
-        let said = soak(&[
+        let words = [
             "check", "lsp-soak/soak.toml", "--server", "ty", "--server", "ty-variant",
-        ]);
+        ];
+        let mut check = soak(directory.path(), &words);
+        check.env("PATH", &path);
+        let said = output_of(check);
         assert!(said.contains("`ty-variant` offers"), "{said}");
     }
 }

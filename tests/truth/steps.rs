@@ -1,6 +1,6 @@
 //! Options of steps, on the real fixture.
 
-use record::{Ending, Event, WarningKind};
+use record::{Ending, Entry, Event, WarningKind};
 
 use crate::soak::{START, Soak, passing};
 
@@ -12,13 +12,19 @@ fn a_restart_writes_down_the_end_of_the_first_server_too() {
     let outcome = Soak::new(&phases).server(&["--garbage-stdout", "3"]).run();
     outcome.exits_with(0);
     let entries = outcome.entries();
-    let count = |is: fn(&Event) -> bool| entries.iter().filter(|entry| is(&entry.event)).count();
-    assert_eq!(count(|event| matches!(event, Event::Spawned { .. })), 2);
-    assert_eq!(count(|event| matches!(event, Event::Shutdown(_))), 2);
+    assert_eq!(count(&entries, |event| matches!(event, Event::Spawned { .. })), 2);
+    assert_eq!(count(&entries, |event| matches!(event, Event::Shutdown(_))), 2);
     assert_eq!(
-        count(|event| matches!(event, Event::Closed(close) if close.noise > 0)),
+        count(
+            &entries,
+            |event| matches!(event, Event::Closed(close) if close.noise > 0)
+        ),
         2
     );
+}
+
+fn count(entries: &[Entry], is_wanted: fn(&Event) -> bool) -> usize {
+    entries.iter().filter(|entry| is_wanted(&entry.event)).count()
 }
 
 #[test]
@@ -98,12 +104,12 @@ fn openings(ready: &str) -> Vec<u64> {
     let started = entries
         .iter()
         .filter(|entry| matches!(&entry.event, Event::StepStarted(step) if step.name == "open"));
-    let ended = |from: u64| {
-        let mut later = entries.iter().filter(|entry| entry.at >= from);
-        later.find(|entry| matches!(entry.event, Event::StepEnded(_)))
-    };
     started
-        .map(|start| ended(start.at).expect("it ended").at - start.at)
+        .map(|start| {
+            let mut later = entries.iter().filter(|entry| entry.at >= start.at);
+            let end = later.find(|entry| matches!(entry.event, Event::StepEnded(_)));
+            end.expect("it ended").at - start.at
+        })
         .collect()
 }
 

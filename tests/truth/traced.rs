@@ -179,20 +179,27 @@ fn each_setting_is_traced_once_and_what_the_trace_holds_up_decides_nothing() {
         "out", "--details",
     ];
     let said = ground.stdout(&[&tune[..], &lax].concat());
-    let report = |said: &str| -> Value { serde_json::from_str(said).unwrap_or_else(|error| panic!("{error}: {said}")) };
-    let before = report(&fs::read_to_string(ground.join("out/tune.json")).expect("it lies beside the records"));
+    let before = parse_report(&fs::read_to_string(ground.join("out/tune.json")).expect("it lies beside the records"));
     assert_eq!(before["chosen"], "small", "{said}");
     assert!(said.contains("System calls"), "{said}");
     assert!(!said.contains("  in all  "), "there is one phase\n{said}");
-    let mapped = |label: &str| {
-        let record = record::open(&ground.join(&format!("out/traced-{label}.jsonl"))).expect("it was traced");
-        let calls = Traced::from_summary(&summary::read(record).expect("it can be read")).expect("its header says so");
-        calls.total(CallKind::Mmap).bytes
-    };
     // What the interpreter maps for itself is the same in both.
-    let more = mapped("large") - mapped("default");
+    let more = mapped_bytes(&ground, "large") - mapped_bytes(&ground, "default");
     assert!(more.abs_diff(100 * MIB) < 2 * MIB, "{more}");
-    assert!(mapped("small") > 0);
+    assert!(mapped_bytes(&ground, "small") > 0);
     let again = ground.stdout(&[&["tune", "--from", "out", "--format", "json"][..], &lax].concat());
-    assert_eq!(report(&again), before);
+    assert_eq!(parse_report(&again), before);
+}
+
+#[track_caller]
+fn parse_report(said: &str) -> Value {
+    serde_json::from_str(said).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+/// Bytes that the traced run of a setting mapped in all.
+#[track_caller]
+fn mapped_bytes(ground: &PreparedWorkspace, label: &str) -> u64 {
+    let record = record::open(&ground.join(&format!("out/traced-{label}.jsonl"))).expect("it was traced");
+    let calls = Traced::from_summary(&summary::read(record).expect("it can be read")).expect("its header says so");
+    calls.total(CallKind::Mmap).bytes
 }

@@ -1,5 +1,7 @@
 //! Known memory of several processes.
 
+use std::collections::BTreeSet;
+
 use analysis::summary::Summary;
 use record::{Event, Process};
 
@@ -63,20 +65,10 @@ fn children_and_grandchildren_are_in_every_total_once() {
         .collect();
     let root = processes[0].process;
     assert_eq!(processes[0].parent, None);
-    let children_of = |parent: u32| {
-        let mut children: Vec<u32> = processes
-            .iter()
-            .filter(|process| process.parent == Some(parent))
-            .map(|process| process.process)
-            .collect();
-        children.sort_unstable();
-        children.dedup();
-        children
-    };
-    let children = children_of(root);
+    let children = children_of(root, &processes);
     assert_eq!(children.len(), 2, "{processes:#?}");
     assert!(
-        children.iter().all(|child| children_of(*child).len() == 1),
+        children.iter().all(|child| children_of(*child, &processes).len() == 1),
         "{processes:#?}"
     );
     assert_eq!(summary.processes.most_at_once, 5);
@@ -91,6 +83,14 @@ fn children_and_grandchildren_are_in_every_total_once() {
     );
     let checkpoint = phase(&summary, "spike").checkpoint.as_ref();
     assert_eq!(checkpoint.map(|taken| taken.processes), Some(5));
+}
+
+fn children_of(parent: u32, processes: &[Process]) -> BTreeSet<u32> {
+    processes
+        .iter()
+        .filter(|process| process.parent == Some(parent))
+        .map(|process| process.process)
+        .collect()
 }
 
 #[test]
@@ -114,9 +114,8 @@ fn a_page_that_forks_share_is_counted_once() {
 #[test]
 fn both_kinds_of_children_add_up() {
     let phases = "[[phase]]\nname = \"look\"\nsteps = [{ workspace-symbol = { queries = [\"total\"] } }]";
-    let kinds = |forked, own| passing(phases, &["--children", forked, "--children", own]);
-    let bare = kinds("2,0,forked", "1,0");
-    let summary = kinds("2,24MiB,forked", "1,24MiB");
+    let bare = passing(phases, &["--children", "2,0,forked", "--children", "1,0"]);
+    let summary = passing(phases, &["--children", "2,24MiB,forked", "--children", "1,24MiB"]);
     same(private(&summary, "start") - private(&bare, "start"), 48 * MIB);
     let sum: i64 = summary.phases.iter().filter_map(|phase| phase.increment).sum();
     let change = private(&summary, "look").cast_signed() - private(&summary, "start").cast_signed();

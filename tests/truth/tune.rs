@@ -104,9 +104,9 @@ fn what_gives_back_is_found_and_shipped_and_keeps_its_promise() {
         .expect("it has phases");
     let fresh = last["private"].as_f64().expect("it was measured");
     let promise = &cell(&report, chosen)["promise"];
-    let end = |place: usize| promise[place].as_f64().expect("three runs promise something");
+    let [low, high] = [0, 1].map(|end| promise[end].as_f64().expect("three runs promise something"));
     // One run in twenty may lie outside, by as much as runs vary.
-    let (low, high) = (end(0) - MIB as f64, end(1) + MIB as f64);
+    let (low, high) = (low - MIB as f64, high + MIB as f64);
     assert!(
         low <= fresh && fresh <= high,
         "{fresh} is not within {low} to {high}\n{said}"
@@ -162,7 +162,7 @@ fn what_costs_nothing_is_recommended_within_eight_runs_and_what_costs_30_percent
 
 /// Checks that a sweep is refused before any start, with these words.
 #[track_caller]
-fn refused(ground: &PreparedWorkspace, more: &[&str], told: &[&str]) {
+fn assert_refused(ground: &PreparedWorkspace, more: &[&str], told: &[&str]) {
     let tune = ["tune", "scenario.toml", "--server", "je", "--out", "out"];
     let (said, errors) = ground.ends(2, &[&tune[..], more].concat());
     assert_eq!(said, "");
@@ -175,21 +175,27 @@ fn refused(ground: &PreparedWorkspace, more: &[&str], told: &[&str]) {
 #[test]
 fn nothing_is_started_where_a_cell_is_wrong_or_the_time_too_short() {
     let ground = ground();
-    let refused = |more: &[&str], told: &[&str]| refused(&ground, more, told);
-    refused(
+    assert_refused(
+        &ground,
         &["--grid", "grid.toml", "--time-budget", "5s"],
         &["is too short for one run of each"],
     );
     let vscode = ["--preset", "jemalloc", "--print", "vscode"];
-    refused(
+    assert_refused(
+        &ground,
         &[&vscode[..], &["--list"]].concat(),
         &["`--print vscode` cannot be used with `--list`", "omit one of the two"],
     );
-    refused(
+    assert_refused(
+        &ground,
         &[&vscode[..], &["--format", "json"]].concat(),
         &["`--print vscode` cannot be used with `--format json`"],
     );
-    refused(&["--preset", "mimalloc"], &["uses jemalloc", "use --preset jemalloc"]);
+    assert_refused(
+        &ground,
+        &["--preset", "mimalloc"],
+        &["uses jemalloc", "use --preset jemalloc"],
+    );
     ground.write(
         "wrong.toml",
         "format = 1\n[[axis]]\nname = \"a\"\nvalues = [{ label = \"a-b\", env = { MALLOC_CONF = \"narenas:1\" } }, \
@@ -202,9 +208,10 @@ fn nothing_is_started_where_a_cell_is_wrong_or_the_time_too_short() {
         "dirty_dekay_ms",
         "`d`: ",
     ];
-    refused(&["--grid", "wrong.toml"], &wrong);
+    assert_refused(&ground, &["--grid", "wrong.toml"], &wrong);
     ground.write("typo.toml", "format = 1\n[[axis]]\nname = \"a\"\nvalus = []\n");
-    refused(
+    assert_refused(
+        &ground,
         &["--grid", "typo.toml", "--isolation", "cpy"],
         &[
             "did you mean `values`?",
@@ -225,19 +232,21 @@ fn nothing_is_started_where_a_cell_is_wrong_or_the_time_too_short() {
 #[test]
 fn what_cannot_be_printed_and_what_is_set_already_are_told_before_the_start() {
     let ground = ground();
-    let refused = |more: &[&str], told: &[&str]| refused(&ground, more, told);
-    refused(
+    assert_refused(
+        &ground,
         &["--grid", "grid.toml", "--print", "rust,env", "--cell", "at-onse"],
         &["no setting is called `at-onse`", "did you mean `at-once`?"],
     );
-    refused(
+    assert_refused(
+        &ground,
         &["--grid", "grid.toml", "--print", "env,rust", "--cell", "default"],
         &[
             "`--print env` of `default`: nothing to set",
             "`--print rust` of `default`",
         ],
     );
-    refused(
+    assert_refused(
+        &ground,
         &[
             "--grid", "grid.toml", "--preload", "jemalloc,mimalloc", "--isolation", "cpy",
         ],
@@ -251,7 +260,8 @@ fn what_cannot_be_printed_and_what_is_set_already_are_told_before_the_start() {
         "args.toml",
         "format = 1\n[[cell]]\nlabel = \"args\"\nargs = [\"--ballast\", \"1MiB\"]\n",
     );
-    refused(
+    assert_refused(
+        &ground,
         &["--grid", "args.toml", "--print", "cargo"],
         &["`--print cargo` is possible for no setting of this sweep: the build cannot have it: it sets none"],
     );
@@ -350,14 +360,9 @@ const WORK: &str = "import json, os\nkept = b'x' * (int(os.environ.get('SIZE', '
 fn a_command_is_tuned_by_its_peak_and_what_it_prints() {
     let ground = ground();
     ground.write("work.py", WORK);
-    let setting = |label: &str, size: u32, cost: u32| {
+    let cells = [("small", 20, 1000), ("large", 160, 1000), ("slow", 10, 9000)].map(|(label, size, cost)| {
         format!("[[cell]]\nlabel = \"{label}\"\nenv = {{ SIZE = \"{size}\", COST = \"{cost}\" }}\n")
-    };
-    let cells = [
-        setting("small", 20, 1000),
-        setting("large", 160, 1000),
-        setting("slow", 10, 9000),
-    ];
+    });
     ground.write("grid.toml", &format!("format = 1\n{}", cells.concat()));
     let tune = [
         "tune", "--command", "python3 work.py", "--grid", "grid.toml", "--rungs", "1,3", "--figures", "json", "--cost",
@@ -401,21 +406,24 @@ fn settings_to_try_follow_from_the_processors_of_a_run_and_not_from_those_of_all
     };
     let ground = ground();
     // Of one processor jemalloc has one arena by default, so that setting is left out.
-    let settings = |processors: &[&str]| {
-        let words = [
-            "tune", "scenario.toml", "--server", "je", "--preset", "jemalloc", "--list",
-        ];
-        let said = ground.stdout(&[&words[..], processors].concat());
-        let settings = said.lines().filter(|line| line.contains("_RJEM_MALLOC_CONF"));
-        settings.map(str::to_owned).collect::<Vec<String>>()
-    };
     let (one, both) = (first.to_string(), format!("{first},{second}"));
-    let alone = settings(&["--cpus", &one]);
-    assert_eq!(settings(&["--cpus", &both, "--jobs", "2"]), alone);
+    let alone = listed_settings(&ground, &["--cpus", &one]);
+    assert_eq!(listed_settings(&ground, &["--cpus", &both, "--jobs", "2"]), alone);
     assert!(!alone.iter().any(|line| line.starts_with("narenas-1 ")), "{alone:?}");
     assert!(
-        settings(&["--cpus", &both])
+        listed_settings(&ground, &["--cpus", &both])
             .iter()
             .any(|line| line.starts_with("narenas-1 "))
     );
+}
+
+/// The lines of the settings to try for jemalloc on these processors.
+#[track_caller]
+fn listed_settings(ground: &PreparedWorkspace, processors: &[&str]) -> Vec<String> {
+    let words = [
+        "tune", "scenario.toml", "--server", "je", "--preset", "jemalloc", "--list",
+    ];
+    let said = ground.stdout(&[&words[..], processors].concat());
+    let settings = said.lines().filter(|line| line.contains("_RJEM_MALLOC_CONF"));
+    settings.map(str::to_owned).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use record::{Ending, Event};
+use record::{Ending, Entry, Event};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::faults::failed;
@@ -58,9 +58,11 @@ fn a_server_that_freezes_while_it_gets_notifications_only_is_wedged() {
         Ending::Wedged { method, unsent, .. } => assert_eq!((method.as_str(), unsent > 0), ("", true)),
         ending => panic!("{ending:?}"),
     }
-    let driven = |event: &Event| matches!(event, Event::PhaseDriven(phase) if phase.name == "type");
     assert!(
-        !outcome.entries().iter().any(|entry| driven(&entry.event)),
+        !outcome
+            .entries()
+            .iter()
+            .any(|entry| matches!(&entry.event, Event::PhaseDriven(phase) if phase.name == "type")),
         "it is told before all is typed"
     );
 }
@@ -86,18 +88,19 @@ fn a_server_that_closes_its_input_in_the_middle_ends_the_run_at_once_with_the_wr
         outcome.says(&["does not read its input any more"]);
         assert!(!outcome.output().contains("debugger"), "{}", outcome.output());
         let entries = outcome.entries();
-        let at = |is: fn(&Event) -> bool| {
-            entries
-                .iter()
-                .rev()
-                .find(|entry| is(&entry.event))
-                .map(|entry| entry.at)
-        };
-        let last_step = at(|event| matches!(event, Event::StepStarted(_))).expect("one began");
-        let ended = at(|event| matches!(event, Event::Ended(_))).expect("it ended");
+        let last_step = time_of_last(&entries, |event| matches!(event, Event::StepStarted(_)));
+        let ended = time_of_last(&entries, |event| matches!(event, Event::Ended(_)));
         // The deadline is 20 s, and a shutdown without stdin takes a few seconds.
         assert!(ended - last_step < 15_000_000_000, "{} ns", ended - last_step);
     }
+}
+
+/// The time of the last such event.
+#[track_caller]
+fn time_of_last(entries: &[Entry], is_wanted: fn(&Event) -> bool) -> u64 {
+    let mut latest_first = entries.iter().rev();
+    let last = latest_first.find(|entry| is_wanted(&entry.event));
+    last.expect("it was recorded").at
 }
 
 /// A burst of ninety notifications of a megabyte each.

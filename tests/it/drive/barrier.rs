@@ -38,8 +38,10 @@ async fn a_server_that_hangs_over_notifications_is_wedged_when_its_phase_settles
         other => panic!("{other:?}"),
     }
     assert_eq!(player.during, "phase `typing`, settling");
-    let requests = |event: &Event| matches!(event, Event::Request(_));
-    assert!(!stage.events().iter().any(requests), "it is none of the scenario's");
+    assert!(
+        !stage.events().iter().any(|event| matches!(event, Event::Request(_))),
+        "it is none of the scenario's"
+    );
 }
 
 #[tokio::test]

@@ -185,36 +185,41 @@ async fn initialize_says_who_we_are_and_what_we_can() {
 
 #[tokio::test]
 async fn an_initialize_that_cannot_be_read_is_refused_with_what_it_is_and_the_limit() {
-    let text = |text: &str| text.as_bytes().to_vec();
     let deep = format!("{{\"x\":{}1{}}}", "[".repeat(200), "]".repeat(200));
     let long = format!("{{\"x\":\"{}\"}}", "x".repeat(1 << 20));
     let dense = format!("[{}1]", "{\"\":0},".repeat(100_000));
     for (result, words) in [
-        (text("null"), "is null, not an object"),
-        (text("[1]"), "is a list, not an object"),
+        ("null".as_bytes(), "is null, not an object"),
+        ("[1]".as_bytes(), "is a list, not an object"),
         (
-            text(r#"{"capabilities":"\ud800"}"#),
+            r#"{"capabilities":"\ud800"}"#.as_bytes(),
             "cannot be read: its result has a lone surrogate",
         ),
         (
-            b"{\"x\":\"\xff\"}".to_vec(),
+            b"{\"x\":\"\xff\"}".as_slice(),
             "cannot be read: byte 24 begins `\u{fffd}\"}}`, where UTF-8 is expected",
         ),
-        (text(&deep), "cannot be read: its result is nested over 127 levels deep"),
         (
-            text(&long),
+            deep.as_bytes(),
+            "cannot be read: its result is nested over 127 levels deep",
+        ),
+        (
+            long.as_bytes(),
             "cannot be read: its result has 1.0 MiB, and messages over 1.0 MiB are not kept",
         ),
-        (text(&dense), "cannot be read: as a tree it would need over 16.0 MiB"),
         (
-            text("{\"x\":tru}"),
+            dense.as_bytes(),
+            "cannot be read: as a tree it would need over 16.0 MiB",
+        ),
+        (
+            "{\"x\":tru}".as_bytes(),
             "cannot be read: byte 26 begins `}}`, where the rest of `true`",
         ),
     ] {
         let mut play = play("", "");
         let server = async {
             let id = method(&mut play.peer, "initialize").await["id"].clone();
-            let body = [format!("{{\"id\":{id},\"result\":").as_bytes(), &result, b"}"].concat();
+            let body = [format!("{{\"id\":{id},\"result\":").as_bytes(), result, b"}"].concat();
             let head = format!("Content-Length: {}\r\n\r\n", body.len());
             play.peer.send_raw(&[head.as_bytes(), &body].concat()).await;
         };
@@ -354,9 +359,10 @@ async fn a_code_action_carries_what_the_server_said_of_its_place_and_a_raw_step_
             { code-action = { per-file = 1, expect = "anything" } },
         ]
     "#;
-    let at = |line: u32| json!({ "line": line, "character": 0 });
-    let diagnostic = |from, to, message: &str| json!({ "range": { "start": at(from), "end": at(to) }, "message": message, "data": 7 });
-    let (everywhere, nowhere) = (diagnostic(0, 40, "everywhere"), diagnostic(100, 101, "nowhere"));
+    let [everywhere, nowhere] = [(0, 40, "everywhere"), (100, 101, "nowhere")].map(|(start, end, message)| {
+        let range = json!({ "start": { "line": start, "character": 0 }, "end": { "line": end, "character": 0 } });
+        json!({ "range": range, "message": message, "data": 7 })
+    });
     let script = async |peer: &mut Peer| {
         let opened = method(peer, "textDocument/didOpen").await;
         let uri = &opened["params"]["textDocument"]["uri"];

@@ -123,12 +123,12 @@ async fn progress_counts_from_its_begin_on_and_must_end() {
     let script = async {
         peer.ask(json!(1), "window/workDoneProgress/create", json!({ "token": "t" }))
             .await;
-        let value = |value: Value| json!({ "token": "t", "value": value });
-        let begin = value(json!({ "kind": "begin", "title": "indexing" }));
+        let begin = json!({ "token": "t", "value": { "kind": "begin", "title": "indexing" } });
         peer.send(json!({ "jsonrpc": "2.0", "method": "$/progress", "params": begin }))
             .await;
         tokio::time::sleep(Duration::from_millis(700)).await;
-        peer.send(json!({ "jsonrpc": "2.0", "method": "$/progress", "params": value(json!({ "kind": "end" })) }))
+        let end = json!({ "token": "t", "value": { "kind": "end" } });
+        peer.send(json!({ "jsonrpc": "2.0", "method": "$/progress", "params": end }))
             .await;
         let ended = Instant::now();
         answer_barrier(&mut peer).await;

@@ -15,7 +15,7 @@ struct State {
     busy: AtomicBool,
     /// Last reading of the clock, and the processor time until then.
     cpu: Mutex<(Nanos, Nanos)>,
-    told: Mutex<Vec<Event>>,
+    events: Mutex<Vec<Event>>,
 }
 
 impl Fake {
@@ -24,7 +24,7 @@ impl Fake {
             begun: Instant::now(),
             busy: AtomicBool::new(false),
             cpu: Mutex::new((0, 0)),
-            told: Mutex::default(),
+            events: Mutex::default(),
         };
         Fake(Arc::new(state))
     }
@@ -44,7 +44,7 @@ impl Fake {
     /// All recorded events so far.
     #[cfg(unix)]
     pub fn events(&self) -> Vec<Event> {
-        self.0.told.lock().unwrap().clone()
+        self.0.events.lock().unwrap().clone()
     }
 
     fn reading(&self) -> Activity {
@@ -68,7 +68,7 @@ impl Stage for Fake {
     }
 
     fn record(&self, event: Event) {
-        self.0.told.lock().unwrap().push(event);
+        self.0.events.lock().unwrap().push(event);
     }
 
     fn spawned(&self, _pid: u32) -> std::io::Result<()> {

@@ -220,21 +220,17 @@ async fn output_in_utf_16_closes_the_connection() {
 #[tokio::test]
 async fn every_id_of_a_request_is_repeated_as_it_came_or_told() {
     let (client, mut incoming, mut peer) = usual();
-    let ask = |id: &str| {
-        let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"workspace/codeLens/refresh"}}"#);
-        format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
-    };
     let long = format!("\"{}\"", "x".repeat(510));
     for id in [
         "9223372036854775808", "-1.5", "1e400", "0", "\"\"", "\"\\u00e9\"", &long,
     ] {
-        peer.send_raw(&ask(id)).await;
+        peer.send_raw(&refresh_message(id)).await;
         let answer = peer.receive_text().await;
         let same = serde_json::from_str::<Value>(id).map_or(id.to_owned(), |id| id.to_string());
         assert!(answer.contains(&format!("\"id\":{same},")), "{id}: {answer}");
     }
     // A lone surrogate is valid JSON, but serde_json cannot read it as text.
-    peer.send_raw(&ask("\"\\ud800\"")).await;
+    peer.send_raw(&refresh_message("\"\\ud800\"")).await;
     assert!(peer.receive_text().await.contains(r#""id":"\ud800","#));
     let mebibyte = format!("\"{}\"", "x".repeat(1_000_000));
     for (id, words) in [
@@ -244,7 +240,7 @@ async fn every_id_of_a_request_is_repeated_as_it_came_or_told() {
         ("true", "is a boolean"),
         (&mebibyte, "has over 512 bytes"),
     ] {
-        peer.send_raw(&ask(id)).await;
+        peer.send_raw(&refresh_message(id)).await;
         let text = violation(&mut incoming).await;
         let whole = format!(
             "a request of the server, `workspace/codeLens/refresh`, has an id that {words}, so that it cannot be answered"
@@ -259,6 +255,12 @@ async fn every_id_of_a_request_is_repeated_as_it_came_or_told() {
     );
     assert_eq!(client.close_reason(), None);
     peer.ask(json!(1), "workspace/codeLens/refresh", Value::Null).await;
+}
+
+/// A request with this id, which is written as it is.
+fn refresh_message(id: &str) -> Vec<u8> {
+    let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"workspace/codeLens/refresh"}}"#);
+    format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
 #[tokio::test]

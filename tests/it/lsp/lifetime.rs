@@ -66,13 +66,12 @@ async fn one_process_is_killed_only_if_it_is_still_the_one_that_was_meant() {
     let server = ServerProcess::spawn(&shell("exec sleep 1000")).unwrap();
     let pid = server.pid;
     let started = proctree::start_time(pid).unwrap();
-    let is = |started: u64| move || proctree::start_time(pid) == Some(started);
-    assert!(!kill_pid(pid, is(started + 1)).unwrap());
+    assert!(!kill_pid(pid, || proctree::start_time(pid) == Some(started + 1)).unwrap());
     assert!(is_running(&pid.to_string()));
-    assert!(kill_pid(pid, is(started)).unwrap());
+    assert!(kill_pid(pid, || proctree::start_time(pid) == Some(started)).unwrap());
     let exit = timeout(PATIENCE, server.exited()).await.unwrap();
     assert_eq!(exit.signal, Some(9));
-    assert!(!kill_pid(pid, is(started)).unwrap());
+    assert!(!kill_pid(pid, || proctree::start_time(pid) == Some(started)).unwrap());
 }
 
 #[tokio::test]

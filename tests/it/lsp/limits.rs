@@ -239,10 +239,11 @@ async fn an_answer_over_the_bound_is_an_error_and_a_violation() {
         ..Answers::default()
     };
     let (_client, mut incoming, mut peer) = connect(64 * 1024, answers, Limits::default());
-    let items = |count: usize| json!({ "items": vec![json!({}); count] });
-    let answer = peer.ask(json!(1), "workspace/configuration", items(1000)).await;
+    let few = json!({ "items": vec![json!({}); 1000] });
+    let answer = peer.ask(json!(1), "workspace/configuration", few).await;
     assert_eq!(answer["result"].as_array().map(Vec::len), Some(1000));
-    let answer = peer.ask(json!(2), "workspace/configuration", items(250_000)).await;
+    let many = json!({ "items": vec![json!({}); 250_000] });
+    let answer = peer.ask(json!(2), "workspace/configuration", many).await;
     assert_eq!(answer["error"]["code"], json!(-32803), "{answer}");
     assert!(violation(&mut incoming).await.contains("`workspace/configuration`"));
 }
@@ -250,15 +251,15 @@ async fn an_answer_over_the_bound_is_an_error_and_a_violation() {
 #[tokio::test]
 async fn registrations_are_kept_up_to_a_bound_in_bytes_and_refused_beyond() {
     let (client, mut incoming, mut peer) = usual();
-    let register = |number: usize, options: Value| {
-        let method = "workspace/didChangeWatchedFiles";
-        json!({ "registrations": [{ "id": number.to_string(), "method": method, "registerOptions": options }] })
-    };
     let mut refused = 0;
     for number in 0..10 {
         let options = json!({ "watchers": [{ "globPattern": "x".repeat(900_000) }] });
         let answer = peer
-            .ask(json!(number), "client/registerCapability", register(number, options))
+            .ask(
+                json!(number),
+                "client/registerCapability",
+                watched_files(number, options),
+            )
             .await;
         refused += usize::from(answer["error"]["code"] == json!(-32803));
     }
@@ -267,13 +268,19 @@ async fn registrations_are_kept_up_to_a_bound_in_bytes_and_refused_beyond() {
     // As a tree these options would need a hundred times their text.
     let params = json!({ "unregisterations": [{ "id": "0", "method": "workspace/didChangeWatchedFiles" }] });
     peer.ask(json!("u"), "client/unregisterCapability", params).await;
-    let dense = register(10, json!(vec![json!({ "": 0 }); 100_000]));
+    let dense = watched_files(10, json!(vec![json!({ "": 0 }); 100_000]));
     let answer = peer.ask(json!("d"), "client/registerCapability", dense).await;
     assert_eq!(answer["error"]["code"], json!(-32803));
     let name = json!({ "registrations": [{ "id": "x".repeat(1000), "method": "x/y" }] });
     let answer = peer.ask(json!("n"), "client/registerCapability", name).await;
     assert_eq!(answer["error"]["code"], json!(-32803));
     assert_eq!(client.watchers().len(), 1);
+}
+
+/// The parameters that register a watcher of files.
+fn watched_files(number: usize, options: Value) -> Value {
+    let method = "workspace/didChangeWatchedFiles";
+    json!({ "registrations": [{ "id": number.to_string(), "method": method, "registerOptions": options }] })
 }
 
 #[tokio::test]

@@ -17,23 +17,20 @@ const EXIT: &str = r#"{"jsonrpc":"2.0","method":"exit"}"#;
 
 /// Long for the measure that should work, short for the others.
 fn deadlines(stage: ShutdownStage) -> Deadlines {
-    let until = |rung: ShutdownStage| {
-        if rung == stage {
-            PATIENCE
-        } else {
-            Duration::from_millis(50)
-        }
-    };
     Deadlines {
-        answer: if stage == ShutdownStage::Exit {
-            PATIENCE
-        } else {
-            Duration::from_millis(50)
-        },
-        exit: until(ShutdownStage::Exit),
-        stdin: until(ShutdownStage::StdinClosed),
-        terminate: until(ShutdownStage::Terminated),
+        answer: deadline(stage, ShutdownStage::Exit),
+        exit: deadline(stage, ShutdownStage::Exit),
+        stdin: deadline(stage, ShutdownStage::StdinClosed),
+        terminate: deadline(stage, ShutdownStage::Terminated),
         kill: PATIENCE,
+    }
+}
+
+fn deadline(expected: ShutdownStage, stage: ShutdownStage) -> Duration {
+    if stage == expected {
+        PATIENCE
+    } else {
+        Duration::from_millis(50)
     }
 }
 

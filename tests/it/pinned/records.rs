@@ -23,11 +23,12 @@ fn headers(place: &Place, out: &str) -> Vec<Value> {
     let records = fs::read_dir(place.path().join(out)).expect("it was made").flatten();
     let records = records.map(|entry| entry.path());
     let records = records.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
-    let header = |record| {
-        let text = fs::read_to_string(record).expect("it is ours");
-        serde_json::from_str(text.lines().next().expect("it has a header")).expect("it is JSON")
-    };
-    records.map(header).collect()
+    records.map(|path| read_header(&path)).collect()
+}
+
+fn read_header(record: &Path) -> Value {
+    let text = fs::read_to_string(record).expect("it is ours");
+    serde_json::from_str(text.lines().next().expect("it has a header")).expect("it is JSON")
 }
 
 #[test]
@@ -58,18 +59,7 @@ fn the_record_has_the_origin_and_the_hash_of_what_was_fetched() {
 fn a_version_that_is_left_open_is_the_newest_of_the_day_and_stays_so_when_it_is_gone_on_with() {
     let place = Place::new();
     place.write("source.tgz", &archive(&[("shop/a.py", "a = 1\n")]));
-    let newest = |versions: &str| {
-        let archive = place.path().join("source.tgz");
-        place.client(
-            "python3",
-            &format!(
-                "case \"$*\" in *index*) echo 'Available versions: {versions}'; exit ;; esac\n\
-                 while [ \"$1\" != --dest ]; do shift; done; cp {} \"$2\"",
-                archive.display()
-            ),
-        );
-    };
-    newest("2.1, 2.0");
+    offer_versions(&place, "2.1, 2.0");
     let said = place.soak(&[
         "cold", "true", "--workspace", "pypi:shop", "-r", "2", "--trace-syscalls", "--out", "out",
     ]);
@@ -77,7 +67,7 @@ fn a_version_that_is_left_open_is_the_newest_of_the_day_and_stays_so_when_it_is_
     let told = "`pypi:shop` has no version: using the newest, `pypi:shop==2.1`";
     assert!(said.stderr.contains(told), "{}", said.stderr);
     fs::remove_file(place.path().join("out/run-001-true.jsonl")).expect("it was recorded");
-    newest("3.0, 2.1, 2.0");
+    offer_versions(&place, "3.0, 2.1, 2.0");
     let resumed = place.soak(&["cold", "--resume", "out"]);
     assert_eq!(resumed.code, Some(0), "{}", resumed.stderr);
     let headers = headers(&place, "out");
@@ -89,24 +79,25 @@ fn a_version_that_is_left_open_is_the_newest_of_the_day_and_stays_so_when_it_is_
     }
 }
 
+/// Replaces the client of PyPI by one that lists these versions, and downloads the same archive of each.
+fn offer_versions(place: &Place, versions: &str) {
+    let archive = place.path().join("source.tgz");
+    place.client(
+        "python3",
+        &format!(
+            "case \"$*\" in *index*) echo 'Available versions: {versions}'; exit ;; esac\n\
+             while [ \"$1\" != --dest ]; do shift; done; cp {} \"$2\"",
+            archive.display()
+        ),
+    );
+}
+
 #[test]
 fn unequal_contents_are_never_compared() {
     let place = Place::new();
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/records/completed.jsonl");
-    let text = fs::read_to_string(golden).expect("it is checked in");
-    let (header, rest) = text.split_once('\n').expect("it has a header");
-    let put = |number: u32, label: &str, origin: &str, hash: &str| {
-        let mut header: Value = serde_json::from_str(header).expect("it is JSON");
-        header["plan"]["run"] = number.into();
-        header["server"]["label"] = label.into();
-        header["workspace"]["origin"] = serde_json::json!({ "origin": origin, "setup": null, "sha256": hash });
-        let name = format!("run-{number:03}-{label}.jsonl");
-        fs::write(place.path().join(&name), format!("{header}\n{rest}")).expect("the directory is ours");
-        name
-    };
-    let a = put(1, "a", "pypi:shop==1", "aa");
-    let same = put(2, "b", "git:URL#0123456", "aa");
-    let other = put(3, "b", "pypi:shop==2", "bb");
+    let a = put_record(&place, (1, "a"), "pypi:shop==1", "aa");
+    let same = put_record(&place, (2, "b"), "git:URL#0123456", "aa");
+    let other = put_record(&place, (3, "b"), "pypi:shop==2", "bb");
     let equal = place.soak(&["compare", &a, &same]);
     assert_eq!(equal.code, Some(0), "{}", equal.stderr);
     let refused = place.soak(&["compare", &a, &other]);
@@ -121,4 +112,18 @@ fn unequal_contents_are_never_compared() {
     ]);
     assert_eq!(gate.code, Some(2), "{}", gate.stdout);
     assert!(gate.stderr.contains("pinned workspace (aa, bb)"), "{}", gate.stderr);
+}
+
+/// Writes a golden record of a server's run as one on a workspace of this origin and hash. Returns its name.
+fn put_record(place: &Place, (number, label): (u32, &str), origin: &str, hash: &str) -> String {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/records/completed.jsonl");
+    let text = fs::read_to_string(golden).expect("it is checked in");
+    let (header, rest) = text.split_once('\n').expect("it has a header");
+    let mut header: Value = serde_json::from_str(header).expect("it is JSON");
+    header["plan"]["run"] = number.into();
+    header["server"]["label"] = label.into();
+    header["workspace"]["origin"] = serde_json::json!({ "origin": origin, "setup": null, "sha256": hash });
+    let name = format!("run-{number:03}-{label}.jsonl");
+    fs::write(place.path().join(&name), format!("{header}\n{rest}")).expect("the directory is ours");
+    name
 }

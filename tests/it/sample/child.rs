@@ -26,10 +26,10 @@ impl Child {
         command
             .args(["sample::child::obeys", "--exact", "--nocapture"])
             .env(VARIABLE, "1");
-        let mut child = Child::start(command);
+        let mut child = Child::spawn(command);
         child.hear("ready");
         // Loads the code of `spike` now, so that its pages disturb no measurement.
-        child.command("spike 33");
+        child.perform("spike 33");
         child
     }
 
@@ -37,10 +37,10 @@ impl Child {
     pub fn shell(script: &str) -> Child {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        Child::start(command)
+        Child::spawn(command)
     }
 
-    fn start(mut command: Command) -> Child {
+    fn spawn(mut command: Command) -> Child {
         let mut process = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -57,8 +57,8 @@ impl Child {
     }
 
     /// Sends a command, waits for its end and returns the rest of the answer's line.
-    pub fn command(&mut self, what: &str) -> String {
-        self.say(what);
+    pub fn perform(&mut self, command: &str) -> String {
+        self.say(command);
         self.hear("done")
     }
 
@@ -129,15 +129,17 @@ fn obeys() {
 
 /// Works until the system has counted this much processor time.
 fn burn(time: Duration) {
-    let spent = || {
-        let text = std::fs::read("/proc/self/stat").unwrap();
-        let stat = proctree::procfs::stat(&text).unwrap();
-        Duration::from_secs(stat.user + stat.system) / rustix::param::clock_ticks_per_second() as u32
-    };
-    let until = spent() + time;
-    while spent() < until {
+    let until = processor_time() + time;
+    while processor_time() < until {
         std::hint::black_box((0..100_000u64).sum::<u64>());
     }
+}
+
+/// The processor time of this process, as the system has counted it.
+fn processor_time() -> Duration {
+    let text = std::fs::read("/proc/self/stat").unwrap();
+    let stat = proctree::procfs::stat(&text).unwrap();
+    Duration::from_secs(stat.user + stat.system) / rustix::param::clock_ticks_per_second() as u32
 }
 
 /// Acts as lsp-soak with a server whose daemon's parent ends at once, and prints the names that the sampler sees.
@@ -152,17 +154,13 @@ fn adopt(late: bool) -> String {
     server.hear("started");
     let pid = server.pid();
     let mut helper = Command::new("sleep").arg("301").spawn().unwrap();
-    let mut end = || {
-        server.say("end");
-        server.process.wait().unwrap();
-    };
     if late {
-        end();
+        end(&mut server);
     }
     let sampler = Sampler::start(pid, options, Clock::start(), Box::new(Kept::default())).unwrap();
     let mut later = Command::new("sleep").arg("302").spawn().unwrap();
     if !late {
-        end();
+        end(&mut server);
     }
     // The daemon may still be on its way from shell to `setsid` to `sleep`.
     let mut alive = Vec::new();
@@ -183,4 +181,10 @@ fn adopt(late: bool) -> String {
         .map(|(_, _, name)| name.as_str())
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+/// Lets a shell that waits for a line end.
+fn end(server: &mut Child) {
+    server.say("end");
+    server.process.wait().unwrap();
 }

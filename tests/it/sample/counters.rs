@@ -5,7 +5,7 @@ use std::fs;
 use std::time::Duration;
 
 use super::child::Child;
-use super::{MIB, SLACK, next_round, often, options, phase, rarely, wait_until, watch};
+use super::{Kept, MIB, SLACK, next_round, often, options, phase, rarely, wait_until, watch};
 
 fn near(value: Option<u64>, expected: u64) {
     let value = value.expect("Linux says it");
@@ -31,10 +31,10 @@ fn counters_move_by_what_the_process_touched() {
     let (sampler, kept) = watch(child.pid(), often());
     next_round(&sampler);
     let before = kept.last(0);
-    child.command("touch 64");
+    child.perform("touch 64");
     next_round(&sampler);
     let held = kept.last(0);
-    child.command("drop");
+    child.perform("drop");
     next_round(&sampler);
     let after = kept.last(0);
     let (resident, private) = (before.resident.unwrap(), before.private.unwrap());
@@ -49,16 +49,11 @@ fn counters_move_by_what_the_process_touched() {
 }
 
 fn peaks(events: &[Event]) -> Vec<&PeakMark> {
-    let peak = |event: &'_ Event| matches!(event, Event::Peak(_));
     events
         .iter()
-        .filter(|event| peak(event))
-        .map(|event| {
-            if let Event::Peak(peak) = event {
-                peak
-            } else {
-                unreachable!()
-            }
+        .filter_map(|event| match event {
+            Event::Peak(peak) => Some(peak),
+            _ => None,
         })
         .collect()
 }
@@ -68,9 +63,9 @@ fn a_peak_between_two_samples_is_seen_whole_and_belongs_to_its_phase_alone() {
     let mut child = Child::obedient();
     let (sampler, kept) = watch(child.pid(), rarely());
     let base = kept.last(0).resident.unwrap();
-    child.command("spike 96");
+    child.perform("spike 96");
     assert!(sampler.peak(phase()).wait());
-    child.command("spike 48");
+    child.perform("spike 48");
     assert!(sampler.peak(phase()).wait());
     assert!(sampler.peak(phase()).wait());
     let events = kept.events();
@@ -86,8 +81,8 @@ fn what_a_process_used_in_the_end_is_read_of_one_that_nobody_has_waited_for() {
     let mut child = Child::obedient();
     let (sampler, kept) = watch(child.pid(), rarely());
     let seen = kept.last(0);
-    child.command("burn 200");
-    child.command("spike 96");
+    child.perform("burn 200");
+    child.perform("spike 96");
     child.kill();
     wait_until("its end", || proctree::start_time(child.pid()).is_none());
     assert!(sampler.sample().wait());
@@ -113,7 +108,7 @@ fn without_leave_the_mark_stays_where_it_was() {
     let mut options = rarely();
     options.peak_reset = false;
     let (sampler, kept) = watch(child.pid(), options);
-    child.command("spike 96");
+    child.perform("spike 96");
     assert!(sampler.peak(phase()).wait());
     assert!(sampler.peak(phase()).wait());
     let events = kept.events();
@@ -131,7 +126,7 @@ fn processor_time_is_that_which_was_spent() {
     let (sampler, kept) = watch(child.pid(), often());
     next_round(&sampler);
     let before = sampler.pulse().cpu().unwrap();
-    child.command("burn 300");
+    child.perform("burn 300");
     next_round(&sampler);
     let spent = Duration::from_nanos(sampler.pulse().cpu().unwrap() - before);
     assert!(spent >= Duration::from_millis(290), "{spent:?}");
@@ -150,7 +145,7 @@ fn threads_are_counted() {
     let (sampler, kept) = watch(child.pid(), often());
     next_round(&sampler);
     let before = kept.last(0).threads.unwrap();
-    child.command("threads 7");
+    child.perform("threads 7");
     next_round(&sampler);
     assert_eq!(kept.last(0).threads, Some(before + 7));
     assert_eq!(sampler.pulse().processes(), 1, "a thread is no process");
@@ -160,7 +155,7 @@ fn threads_are_counted() {
 fn a_checkpoint_has_five_rounds_and_the_exact_counters() {
     let mut child = Child::obedient();
     let (sampler, kept) = watch(child.pid(), options(Duration::from_secs(3600)));
-    child.command("touch 64");
+    child.perform("touch 64");
     let (sender, taken) = std::sync::mpsc::channel();
     let done = sampler.checkpoint(move |rounds, rollups, resources| {
         sender.send((rounds.clone(), rollups.clone(), resources)).unwrap();
@@ -200,14 +195,16 @@ fn exact_counters_are_written_in_quiet_windows() {
     let mut child = Child::obedient();
     let (sampler, kept) = watch(child.pid(), often());
     next_round(&sampler);
-    let written = |event: &Event| matches!(event, Event::Rollup(_));
-    assert!(!kept.events().iter().any(written));
+    assert_eq!(count_rollups(&kept), 0);
     assert!(sampler.set_quiet(true).wait());
-    super::wait_until("a rollup", || kept.events().iter().any(written));
-    child.command("touch 64");
-    super::wait_until("one more", || {
-        kept.events().iter().filter(|event| written(event)).count() > 1
-    });
+    super::wait_until("a rollup", || count_rollups(&kept) > 0);
+    child.perform("touch 64");
+    super::wait_until("one more", || count_rollups(&kept) > 1);
+}
+
+fn count_rollups(kept: &Kept) -> usize {
+    let events = kept.events();
+    events.iter().filter(|event| matches!(event, Event::Rollup(_))).count()
 }
 
 #[test]

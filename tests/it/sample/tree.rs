@@ -10,17 +10,25 @@ use super::{Kept, next_round, often, options, rarely, wait_until, watch};
 
 /// The last record of each process.
 fn processes(kept: &Kept) -> BTreeMap<u32, Process> {
-    let process = |event: Event| match event {
-        Event::Process(process) => Some((process.process, process)),
-        _ => None,
-    };
-    kept.events().into_iter().filter_map(process).collect()
+    kept.events()
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::Process(process) => Some((process.process, process)),
+            _ => None,
+        })
+        .collect()
 }
 
 fn running(kept: &Kept, program: &str) -> Option<Process> {
     processes(kept)
         .into_values()
         .find(|process| process.command.iter().any(|argument| argument == program))
+}
+
+fn has_ended(kept: &Kept, process: u32) -> bool {
+    kept.events()
+        .iter()
+        .any(|event| matches!(event, Event::ProcessEnded(end) if end.process == process))
 }
 
 #[test]
@@ -56,8 +64,7 @@ fn a_child_that_comes_later_is_found_and_its_end_is_seen() {
     wait_until("the child", || running(&kept, "321").is_some());
     let sleep = running(&kept, "321").unwrap();
     child.say("");
-    let ended = |event: &Event| matches!(event, Event::ProcessEnded(end) if end.process == sleep.process);
-    wait_until("its end", || kept.events().iter().any(ended));
+    wait_until("its end", || has_ended(&kept, sleep.process));
     next_round(&sampler);
     assert_eq!(sampler.pulse().processes(), 1);
 }
@@ -101,13 +108,13 @@ fn a_child_whose_parent_ended_at_once_is_not_lost() {
 #[test]
 fn a_daemon_that_lsp_soak_adopts_belongs_and_its_own_helpers_do_not() {
     let mut child = Child::obedient();
-    assert_eq!(child.command("adopt"), "sleep");
+    assert_eq!(child.perform("adopt"), "sleep");
 }
 
 #[test]
 fn a_daemon_of_a_server_that_nobody_saw_is_adopted_too() {
     let mut child = Child::obedient();
-    assert_eq!(child.command("adopt-late"), "sleep");
+    assert_eq!(child.perform("adopt-late"), "sleep");
 }
 
 #[test]
@@ -120,11 +127,7 @@ fn what_outlives_the_server_is_still_there_and_a_zombie_is_not() {
     let cpu = sampler.pulse().cpu();
     // Nobody waits for it, so it stays a zombie.
     child.kill();
-    wait_until("the end", || {
-        kept.events()
-            .iter()
-            .any(|event| matches!(event, Event::ProcessEnded(end) if end.process == 0))
-    });
+    wait_until("the end", || has_ended(&kept, 0));
     let alive = sampler.living_processes();
     let sleep = running(&kept, "351").unwrap();
     assert_eq!(alive, [(sleep.pid, sleep.started, "sleep".to_owned())]);
@@ -186,10 +189,15 @@ fn a_server_in_place_of_another_is_followed_under_its_own_number() {
 fn children_that_came_and_went_are_told_of() {
     let mut child = Child::obedient();
     let (sampler, kept) = watch(child.pid(), rarely());
-    child.command("short 5");
+    child.perform("short 5");
     sampler.stop();
-    let told = |event: &Event| matches!(event, Event::Unseen(unseen) if (1..=5).contains(&unseen.total));
-    assert!(kept.events().iter().any(told), "{:?}", kept.events());
+    let events = kept.events();
+    assert!(
+        events
+            .iter()
+            .any(|event| matches!(event, Event::Unseen(unseen) if (1..=5).contains(&unseen.total))),
+        "{events:?}"
+    );
 }
 
 #[test]
@@ -202,6 +210,11 @@ fn a_hundred_processes_are_no_trouble() {
     next_round(&sampler);
     assert_eq!(sampler.pulse().processes(), 121);
     assert!(sampler.pulse().resident().is_some());
-    let failed = |event: &Event| matches!(event, Event::ReadFailed(_) | Event::Warning(_));
-    assert!(!kept.events().iter().any(failed), "{:?}", kept.events());
+    let events = kept.events();
+    assert!(
+        !events
+            .iter()
+            .any(|event| matches!(event, Event::ReadFailed(_) | Event::Warning(_))),
+        "{events:?}"
+    );
 }
