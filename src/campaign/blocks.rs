@@ -464,9 +464,12 @@ impl Clock {
         Some(Blocks::fitting(remaining, self.longest * count(runs), false))
     }
 
+    /// True if a block of `runs` fits at the slowest speed. The first block is always played: by it the others are measured.
     fn has_time(&self, runs: usize) -> bool {
-        self.budget
-            .is_none_or(|budget| self.used() + self.longest * count(runs) <= budget)
+        match self.budget {
+            Some(budget) if !self.longest.is_zero() => self.used() + self.longest * count(runs) <= budget,
+            _ => true,
+        }
     }
 }
 
@@ -492,6 +495,14 @@ mod tests {
         clock.lap(minutes(9), 2);
         assert!(!clock.has_time(2), "five minutes do not fit into one");
         assert_eq!(Clock::start(None).fitting(2), None);
+    }
+
+    #[test]
+    fn the_first_block_is_played_whatever_the_budget() {
+        let mut clock = Clock::start(Some(Duration::ZERO));
+        assert!(clock.has_time(2));
+        clock.lap(Duration::from_secs(1), 2);
+        assert!(!clock.has_time(1));
     }
 
     #[test]
