@@ -18,6 +18,7 @@ mod plan;
 mod prepare;
 mod report;
 mod resume;
+mod revisions;
 mod run;
 mod servers;
 mod shell;

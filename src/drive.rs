@@ -59,6 +59,8 @@ pub struct Job {
     /// The message for a scenario that needs a library when there is none.
     pub no_library: String,
     pub root: PathBuf,
+    /// Workspace folders at the start, relative to the root; none for the root itself.
+    pub folders: Vec<PathBuf>,
     pub selection: workspace::Selection,
     /// Name of the client capability profile.
     pub capabilities: String,

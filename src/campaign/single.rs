@@ -234,6 +234,9 @@ impl RunSetup {
             Err(WorkspaceError::Stopped) => return Ok(None),
             opened => opened?,
         };
+        if self.loaded.scenario.checks_out_commits() {
+            workspace.copy_history(cancel)?;
+        }
         for leftover in workspace.leftovers() {
             self.say_once(format!("the copy of the workspace stays: {leftover}"));
         }
@@ -276,7 +279,6 @@ impl RunSetup {
         if interrupt.is_pressed(1) {
             return Ok(None);
         }
-        let inspected = &examined.inspected;
         let checked = examined.settings();
         let checked = checked.map_err(|words| anyhow!("`{}`: {}", choice.label, words.join("; ")))?;
         let (mut launch, scrubbed) = launch(choice, program, root, &prepared_workspace.caches)?;
@@ -288,11 +290,12 @@ impl RunSetup {
             choice: choice.clone(),
             decay: examined.decay(choice),
             runtime_settings: detector::runtime_settings(choice),
-            native: native_program(inspected),
+            native: native_program(&examined.inspected),
             launch,
             library: preloaded,
-            no_library: shim::missing(&loaded.scenario, inspected),
+            no_library: shim::missing(&loaded.scenario, &examined.inspected),
             root: root.to_owned(),
+            folders: loaded.project.folders.clone(),
             selection,
             capabilities: capabilities(loaded, choice),
             seed: loaded.scenario.seed(),

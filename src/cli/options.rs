@@ -95,6 +95,9 @@ pub struct ScenarioOptions {
     /// Wait in idle windows until garbage collectors release memory: minutes for Go and Java
     #[arg(long, hide_short_help = true)]
     pub full_decay: bool,
+    /// Let steps of the scenario run commands; `check` prints them
+    #[arg(long, hide_short_help = true)]
+    pub allow_shell: bool,
     /// How the project is protected: copy, reflink, overlay or in-place
     #[arg(long, value_name = "MODE", hide_short_help = true)]
     pub isolation: Option<String>,

@@ -37,6 +37,7 @@ pub fn run(options: &cli::Calibrate, place: Place, interrupt: &Interrupt) -> any
         extras: &options.extra,
         lenses: options.lens.unwrap_or(Lenses::AsShipped),
         out: place.new_directory(),
+        only_checks: false,
     })?;
     let (choices, notes) = servers_through_deciding(options.lens, choices);
     let scenario = scenarios.first().context("a calibration takes one scenario: name it")?;

@@ -30,6 +30,7 @@ pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
         extras: &options.extra,
         lenses: options.lens,
         out: None,
+        only_checks: true,
     })?;
     let repeating = Repeating::from(&options.repeating);
     for scenario in &scenarios {
@@ -83,6 +84,9 @@ fn print_plan(repeating: &Repeating, scenario: &Loaded, choices: &[ServerChoice]
         &limits(repeating),
         formats::columns(),
     ))?;
+    for (phase, command) in scenario.scenario.shell_commands() {
+        print_folded(&format!("`shell` in {phase} runs, with --allow-shell: {command}\n"))?;
+    }
     if let Some(limit) = host::memory_left(&host::fingerprint().memory, 1) {
         let limit = units::bytes(limit);
         print(&fold(

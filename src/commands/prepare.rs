@@ -17,7 +17,7 @@ use crate::resolve::{Common, ServerChoice, ServerSpec, Shim, Store};
 use base::Cancel;
 use base::lens::Lens;
 
-use super::{Mistakes, missing_places};
+use super::{Mistakes, missing_places, revisions};
 use crate::commands::output;
 use crate::resolve::{detector, preload, shim};
 use value::value;
@@ -32,6 +32,8 @@ pub struct TypedCommand<'c> {
     pub lenses: Lenses,
     /// The directory for records, if the user named one that must be new.
     pub out: Option<&'c Path>,
+    /// True if nothing is played.
+    pub only_checks: bool,
 }
 
 /// The scenarios and servers, each server once per lens, or every mistake in them. Nothing was started yet.
@@ -75,6 +77,14 @@ pub fn understand_with(
     for (title, cure) in scenarios.iter().flat_map(missing_places::phases_without_places) {
         mistakes.add_loose(title, cure);
     }
+    if !typed.options.allow_shell && !typed.only_checks {
+        for (title, cure) in scenarios.iter().flat_map(unpermitted_commands) {
+            mistakes.add_loose(title, cure);
+        }
+    }
+    for (title, cure) in scenarios.iter().flat_map(revisions::impossible_checkouts) {
+        mistakes.add_loose(title, cure);
+    }
     if !typed.servers.is_empty() {
         for scenario in &scenarios {
             try_isolation(scenario, &mut mistakes);
@@ -82,6 +92,21 @@ pub fn understand_with(
     }
     refuse_mistakes(mistakes)?;
     Ok((scenarios, choices))
+}
+
+/// A mistake and its cure for each `shell` step, which a scenario cannot permit itself.
+fn unpermitted_commands(loaded: &Loaded) -> Vec<(String, String)> {
+    let mut mistakes = Vec::new();
+    for (phase, command) in loaded.scenario.shell_commands() {
+        mistakes.push((
+            format!(
+                "`shell` in phase `{phase}` of `{}` would run `{command}`",
+                loaded.scenario.name
+            ),
+            "permit it with --allow-shell, or remove the step".to_owned(),
+        ));
+    }
+    mistakes
 }
 
 /// Fails with one mistake more, listed after those of [`understand`].

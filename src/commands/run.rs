@@ -50,6 +50,7 @@ impl RunPlan {
             extras: &options.servers.extra,
             lenses: recording.lens,
             out: place.new_directory(),
+            only_checks: false,
         });
         let (tracer, (scenarios, choices)) = require_tracer(tracing, understood)?;
         let labels = choices.iter().map(|choice| choice.label.as_str());

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::decode::{Document, Segment};
 use super::problem::Mistake;
 use super::scenario::{FORMAT, Isolation, Phase, Repeat, Scenario, Settle, SettleLimits};
-use super::step::{Idle, IdleMode, Step, template};
+use super::step::{Disk, Idle, IdleMode, Step, template};
 use super::wording::instead;
 use crate::config::is_file_name;
 
@@ -262,9 +262,73 @@ impl Check<'_, '_> {
                 let cure = "name \"server\", \"allocator\" or both, or leave `by` out";
                 self.add(&at("by"), "nothing to release memory by", cure);
             }
+            Step::Disk(options) => self.disk(path, &at, options),
+            Step::Checkout(options) if options.rev.is_empty() || options.rev.starts_with('-') => {
+                self.add(
+                    &at("rev"),
+                    "no commit is named",
+                    "write `rev = \"…\"`, a branch, tag or commit",
+                );
+            }
+            Step::Shell(options) if options.command.trim().is_empty() => {
+                self.add(&at("command"), "no command is named", "write `command = \"…\"`");
+            }
+            Step::Settings(options) if options.0.is_empty() => {
+                let cure = "write them as in the server's profile, such as `settings = { python = { … } }`";
+                self.add(path, "no settings", cure);
+            }
+            Step::Folders(options) if options.add.is_empty() && options.remove.is_empty() => {
+                self.add(
+                    path,
+                    "no folders to add or to remove",
+                    "write `add = [\"packages/*\"]`, or `remove`",
+                );
+            }
             Step::Type(options) => self.text(&at("text"), options.text.as_deref()),
             Step::TypeAndComplete(options) => self.text(&at("text"), options.text.as_deref()),
             _ => {}
+        }
+    }
+
+    fn disk<'p>(&mut self, path: &[Segment<'_>], at: &impl Fn(&'static str) -> Vec<Segment<'p>>, options: &Disk) {
+        match (&options.path, &options.glob) {
+            (None, None) => self.add(
+                path,
+                "no file is named",
+                "write `path = \"src/a.py\"`, or `glob = \"dist/**\"`",
+            ),
+            (Some(_), Some(_)) => self.add(&at("glob"), "`glob` beside `path`", "keep one of them"),
+            (Some(_), None) if options.files.is_some() => {
+                self.add(
+                    &at("files"),
+                    "`files` beside `path`, which is one file",
+                    "leave it out, or write `glob`",
+                );
+            }
+            _ => {}
+        }
+        let actions: Vec<&'static str> = options.actions().into_iter().map(|(name, _)| name).collect();
+        match actions.as_slice() {
+            [] => {
+                let cure = "write one of `write`, `append`, `replace`, `delete`, `rename` and `touch`";
+                self.add(path, "nothing happens to the files", cure);
+            }
+            [_] => {}
+            [first, second, ..] => {
+                let title = format!("`{second}` beside `{first}`");
+                self.add(
+                    &at(second),
+                    title,
+                    "keep one, and write another `disk` step for the other",
+                );
+            }
+        }
+        if options.rename.is_some() && options.glob.is_some() {
+            self.add(
+                &at("rename"),
+                "several files would get one path",
+                "name the file with `path`",
+            );
         }
     }
 

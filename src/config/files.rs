@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use ignore::WalkBuilder;
 
@@ -67,6 +68,66 @@ pub fn find(root: &Path, pattern: &Glob, exclude: &[Glob]) -> io::Result<FoundFi
     }
     listing.files.sort();
     Ok(listing)
+}
+
+/// The files under `root` but for those of directories that no server needs, each with what changes when it is written to.
+pub fn snapshot(root: &Path) -> io::Result<BTreeMap<PathBuf, FileState>> {
+    let top = root.to_owned();
+    let walk = WalkBuilder::new(root)
+        .standard_filters(false)
+        .filter_entry(move |entry| {
+            let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+            entry.path() == top || !is_left_out(entry.path(), is_dir)
+        })
+        .build();
+    let mut files = BTreeMap::new();
+    for entry in walk {
+        let entry = entry.map_err(io::Error::other)?;
+        let meta = entry.metadata().map_err(io::Error::other)?;
+        if meta.is_file() {
+            let state = FileState {
+                length: meta.len(),
+                written: meta.modified().ok(),
+            };
+            files.insert(entry.into_path(), state);
+        }
+    }
+    Ok(files)
+}
+
+/// The length in bytes and the time of the last change of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileState {
+    length: u64,
+    written: Option<SystemTime>,
+}
+
+/// The directories under `root` that match a pattern, relative to it, sorted, each once. Does not follow symbolic links.
+pub fn directories(root: &Path, patterns: &[Glob]) -> io::Result<Vec<PathBuf>> {
+    let top = root.to_owned();
+    let named: Vec<String> = patterns
+        .iter()
+        .flat_map(|pattern| pattern.as_str().split('/').map(str::to_owned))
+        .collect();
+    let walk = WalkBuilder::new(root)
+        .standard_filters(false)
+        .filter_entry(move |entry| {
+            let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
+            entry.path() == top || (is_dir && enters(entry.path(), &named))
+        })
+        .build();
+    let mut found = Vec::new();
+    for entry in walk {
+        let entry = entry.map_err(io::Error::other)?;
+        let Ok(below) = entry.path().strip_prefix(root) else {
+            continue;
+        };
+        if below != Path::new("") && patterns.iter().any(|pattern| pattern.matches(below)) {
+            found.push(below.to_owned());
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// The excluded directories under `root` that contain matching files, relative to it; the one with most matches first.

@@ -45,6 +45,8 @@ pub struct Project {
     pub pattern: String,
     /// Selected files, relative to the directory, sorted, without too large ones.
     pub files: Vec<PathBuf>,
+    /// Directories that are the workspace folders at the start, relative to the directory; none for the directory itself.
+    pub folders: Vec<PathBuf>,
     /// Larger files are not opened.
     pub largest_file: Size,
     /// Protection of the original.
@@ -63,6 +65,8 @@ pub enum Missing {
     BadPattern(GlobError),
     /// Nothing matches except in excluded directories.
     Files(String, PathBuf, Vec<PathBuf>),
+    /// No directory matches the patterns of the workspace folders.
+    Folders(String, PathBuf),
     /// This many files match, but all are larger than this size.
     Small(usize, Size),
     /// The directory could not be read.
@@ -125,8 +129,10 @@ pub fn resolve(
     if files.is_empty() {
         return Err(Missing::Small(all, largest_file));
     }
+    let folders = folders(&root, &workspace.folders)?;
     Ok(Some(Project {
         root,
+        folders,
         origin,
         language,
         pattern: pattern.as_str().to_owned(),
@@ -134,6 +140,16 @@ pub fn resolve(
         largest_file,
         isolation,
     }))
+}
+
+/// The directories that are the workspace folders at the start.
+fn folders(root: &Path, patterns: &[Glob]) -> Result<Vec<PathBuf>, Missing> {
+    let folders = files::directories(root, patterns);
+    let folders = folders.map_err(|error| Missing::Unreadable(root.to_owned(), error))?;
+    match patterns.first() {
+        Some(pattern) if folders.is_empty() => Err(Missing::Folders(pattern.as_str().to_owned(), root.to_owned())),
+        _ => Ok(folders),
+    }
 }
 
 /// The directory that a command runs in: a copy of a workspace, or the current directory in place.
@@ -218,6 +234,7 @@ impl Missing {
             Missing::Directory(_) | Missing::Unreadable(..) => "path",
             Missing::Language | Missing::Pattern(_) => "language",
             Missing::BadPattern(_) | Missing::Files(..) | Missing::Small(..) => "files",
+            Missing::Folders(..) => "folders",
         }
     }
 
@@ -232,6 +249,7 @@ impl Missing {
             }
             Missing::Origin(_) | Missing::Directory(_) | Missing::Unreadable(..) => overrides.workspace.is_some(),
             Missing::Language | Missing::Pattern(_) => overrides.language.is_some(),
+            Missing::Folders(..) => overrides.workspace.is_some(),
             Missing::BadPattern(_) | Missing::Small(..) => true,
             Missing::Files(..) => overrides.files.is_some() || overrides.language.is_some(),
         }
@@ -265,6 +283,10 @@ impl Missing {
                 unlooked(pattern, passed_over).unwrap_or_else(|| {
                     "`**` crosses directories, `*` does not; --language and --files say what to open instead".to_owned()
                 }),
+            ),
+            Missing::Folders(pattern, root) => (
+                format!("no directory in `{}` matches `{pattern}`", root.display()),
+                "name directories of the workspace in `folders`, such as [\"packages/*\"], or leave it out".to_owned(),
             ),
             Missing::Small(count, largest) => (
                 format!("every file that matches is over {largest}, {count} in all"),

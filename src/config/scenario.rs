@@ -102,6 +102,9 @@ pub struct Workspace {
     /// Patterns of files to leave alone, besides `.git`, `node_modules`, `target`, `.venv` and `__pycache__`.
     #[serde(default)]
     pub exclude: Vec<Glob>,
+    /// Patterns of directories that are the workspace folders at the start; the workspace itself when empty.
+    #[serde(default)]
+    pub folders: Vec<Glob>,
     /// Protection of the original from edits.
     #[serde(default)]
     pub isolation: Isolation,
@@ -332,6 +335,25 @@ impl Scenario {
     /// True if an idle window waits for the server's runtime.
     pub fn waits_for_full_decay(&self) -> bool {
         self.idle_windows().any(|idle| idle.full_decay)
+    }
+
+    /// True if it needs the history of its workspace.
+    pub fn checks_out_commits(&self) -> bool {
+        let mut steps = self.phases.iter().flat_map(|phase| &phase.steps);
+        steps.any(|step| matches!(step, Step::Checkout(_)))
+    }
+
+    /// The commands of its `shell` steps, each with its phase.
+    pub fn shell_commands(&self) -> Vec<(&str, &str)> {
+        let mut commands = Vec::new();
+        for phase in &self.phases {
+            for step in &phase.steps {
+                if let Step::Shell(options) = step {
+                    commands.push((phase.name.as_str(), options.command.as_str()));
+                }
+            }
+        }
+        commands
     }
 
     pub fn idle_windows(&self) -> impl Iterator<Item = &Idle> {

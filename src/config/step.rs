@@ -5,14 +5,18 @@ mod idle;
 mod options;
 mod release;
 pub mod template;
+mod world;
 
-pub use actions::{Change, Close, Edit, EditMode, Notification, Open, Pause, Pick, Restart, Save, Start, Touch, Type};
+pub use actions::{
+    Change, Close, Edit, EditMode, Notification, Open, Pause, Pick, Restart, Save, Start, StopBy, Touch, Type,
+};
 pub use idle::{Idle, IdleEnd, IdleMode, Light, Until};
 pub use options::{
     Ask, AtPositions, CallHierarchy, Calls, CodeAction, CompleteOn, Completion, Count, Diagnostics, ExecuteCommand,
     Expect, PerDocument, Reach, References, Rename, Request, TypeAndComplete, WorkspaceSymbol, sent,
 };
 pub use release::{PurgeMethod, Release, SelfReport};
+pub use world::{Checkout, Disk, DiskAction, Folders, PathBelow, Replacement, Settings, Shell, in_round};
 
 use serde::Deserialize;
 
@@ -116,6 +120,14 @@ steps! {
     InlayHint(PerDocument) = "inlay-hint" on open asks "textDocument/inlayHint",
     /// Asks for folds.
     FoldingRange(PerDocument) = "folding-range" on open asks "textDocument/foldingRange",
+    /// Asks for the commands above functions.
+    CodeLens(PerDocument) = "code-lens" on open asks "textDocument/codeLens",
+    /// Asks for colours.
+    DocumentColor(PerDocument) = "document-color" on open asks "textDocument/documentColor",
+    /// Asks for links.
+    DocumentLink(PerDocument) = "document-link" on open asks "textDocument/documentLink",
+    /// Asks for ever larger selections.
+    SelectionRange(AtPositions) = "selection-range" on open asks "textDocument/selectionRange",
     /// Asks for calls.
     CallHierarchy(CallHierarchy) = "call-hierarchy" on open asks "textDocument/prepareCallHierarchy",
     /// Pulls diagnostics.
@@ -128,6 +140,16 @@ steps! {
     Notification(Notification) = "notification",
     /// Changes files on disk.
     Touch(Touch) = "touch",
+    /// Changes chosen files on disk in a chosen way.
+    Disk(Disk) = "disk",
+    /// Checks out a commit.
+    Checkout(Checkout) = "checkout",
+    /// Runs a command.
+    Shell(Shell) = "shell",
+    /// Changes settings.
+    Settings(Settings) = "settings",
+    /// Adds and removes workspace folders.
+    Folders(Folders) = "folders",
     /// Waits for memory to be released.
     Idle(Idle) = "idle",
     /// Gives memory back by force.
@@ -146,6 +168,7 @@ impl Step {
         match self {
             Step::Diagnostics(options) if options.workspace => Some("workspace/diagnostic"),
             Step::Request(options) => Some(&options.method),
+            Step::Folders(_) => Some("workspace/didChangeWorkspaceFolders"),
             _ => self.row().asks.map(|(method, _)| method),
         }
     }
@@ -183,13 +206,21 @@ impl Step {
                 | Step::TypeAndComplete(_)
                 | Step::Save(_)
                 | Step::Touch(_)
+                | Step::Disk(_)
+                | Step::Checkout(_)
+                | Step::Shell(_)
+                | Step::Settings(_)
+                | Step::Folders(_)
                 | Step::Notification(_)
         )
     }
 
     /// True if it writes files of the workspace, which an in-place workspace forbids.
     pub fn writes(&self) -> bool {
-        matches!(self, Step::Save(_) | Step::Touch(_))
+        matches!(
+            self,
+            Step::Save(_) | Step::Touch(_) | Step::Disk(_) | Step::Checkout(_) | Step::Shell(_)
+        )
     }
 
     /// True if the step works on open documents.

@@ -35,6 +35,7 @@ pub struct Asker<'a, S> {
     notifications: Cell<u64>,
     parked: Cell<u64>,
     files_written: Cell<u64>,
+    files_watched: Cell<u64>,
     errors: RefCell<Errors>,
 }
 
@@ -76,6 +77,7 @@ impl<'a, S: Stage> Asker<'a, S> {
             notifications: Cell::new(0),
             parked: Cell::new(0),
             files_written: Cell::new(0),
+            files_watched: Cell::new(0),
             errors: RefCell::default(),
         }
     }
@@ -211,13 +213,18 @@ impl<'a, S: Stage> Asker<'a, S> {
         self.parked.get()
     }
 
-    pub fn files_written(&self) -> u64 {
-        self.files_written.get()
+    /// Files that the step changed on disk, and those of them that the server watches by itself.
+    pub fn changed_files(&self) -> (u64, u64) {
+        (self.files_written.get(), self.files_watched.get())
     }
 
     /// Counts a file that the step changed on disk.
     pub fn note_file_written(&self) {
         self.files_written.set(self.files_written.get() + 1);
+    }
+
+    pub fn note_files_watched(&self, count: u64) {
+        self.files_watched.set(self.files_watched.get() + count);
     }
 
     async fn send(

@@ -198,6 +198,17 @@ impl Document {
         self.edit(offset..offset, text)
     }
 
+    /// Takes the text of the file, which changed on disk, as an editor does with a document that has no changes of its own;
+    /// `None` if it is the same, or if the server wants no changes.
+    pub fn reload(&mut self, text: &str) -> Option<Change> {
+        if self.text == text {
+            return None;
+        }
+        let change = self.edit(0..self.text.len(), text);
+        self.undo.clear();
+        change
+    }
+
     pub fn mark(&self) -> Mark {
         Mark(self.undo.len())
     }

@@ -154,6 +154,11 @@ impl OpenDocuments {
         &self.files[file].path
     }
 
+    /// The open document of a file, and its number; `None` if it is not open.
+    pub fn open_at(&self, path: &Path) -> Option<usize> {
+        self.open.iter().position(|paper| self.files[paper.file].path == path)
+    }
+
     /// Places in the first `files` open documents; [`Target::file`] is the index of the document.
     pub fn targets(&self, files: Option<usize>, per_file: usize, place: TargetKind) -> Vec<Target> {
         let open: Vec<SourceFile> = self.open[..self.reach(files)]

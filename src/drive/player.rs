@@ -4,6 +4,7 @@ mod settle;
 
 use std::time::{Duration, Instant};
 
+use crate::config::step::{Restart, StopBy};
 use crate::config::{Phase, Profile, ReadinessLimits, Repeat, Scenario, Step};
 use base::units;
 use record::{Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind, WindowStart};
@@ -254,10 +255,7 @@ impl<'a, S: Stage> Player<'a, S> {
         if !end.skipped {
             match step {
                 Step::Start(options) => self.start(options.deadline.map(|span| span.0)).await?,
-                Step::Restart(options) => {
-                    self.restart(options.reopen, options.deadline.map(|span| span.0))
-                        .await?;
-                }
+                Step::Restart(options) => self.restart(options).await?,
                 step => asked = self.act(step, end).await?,
             }
         }
@@ -293,6 +291,7 @@ impl<'a, S: Stage> Player<'a, S> {
             skipped: self.skips(step),
             parked: 0,
             files_written: 0,
+            files_watched: 0,
             pulls_open: 0,
             looked_for: None,
             idle: None,
@@ -351,7 +350,8 @@ impl<'a, S: Stage> Player<'a, S> {
             stop = session.fault(self.stage, deadline) => Err(stop),
         };
         (end.requests, end.hits, end.notifications) = asker.tally();
-        (end.parked, end.files_written) = (asker.parked(), asker.files_written());
+        end.parked = asker.parked();
+        (end.files_written, end.files_watched) = asker.changed_files();
         end.pulls_open = session.client.open_pulls();
         if end.requests + asker.parked() == 0 && result.is_ok() && step.ask().is_some() {
             end.looked_for = Some(steps::sought_target(step, documents));
@@ -380,22 +380,30 @@ impl<'a, S: Stage> Player<'a, S> {
         self.refuse(Self::is_ruled_out)
     }
 
-    async fn restart(&mut self, reopen: bool, deadline: Option<Duration>) -> Result<(), Stop> {
+    async fn restart(&mut self, options: &Restart) -> Result<(), Stop> {
         // The session stays in place: an interrupt handler shuts it down.
         if let Some(session) = &self.session {
-            shutdown::close(session, self.stage, std::future::pending()).await;
+            match options.by {
+                StopBy::Shutdown => shutdown::close(session, self.stage, std::future::pending()).await,
+                StopBy::Kill => shutdown::kill(session, self.stage).await,
+            }
         }
+        // Settings and folders that the scenario has changed stay as they are.
+        let answers = self.session.as_ref().map(|session| session.client.answers());
         (self.session, self.observed) = (None, None);
         self.restarts += 1;
-        let session = self
-            .session
-            .insert(Session::spawn(self.job, self.stage, self.restarts)?);
+        let session = Session::spawn(self.job, self.stage, self.restarts)?;
+        if let Some(answers) = answers {
+            session.client.set_answers(answers);
+        }
+        let session = self.session.insert(session);
+        let deadline = options.deadline.map(|span| span.0);
         session.handshake(self.job, self.stage, deadline).await?;
         let patience = self.job.scenario.deadline().0;
         let asker = Asker::new(&session.client, self.stage, patience);
         tokio::select! {
             biased;
-            opened = self.documents.restarted(&asker, reopen) => opened?,
+            opened = self.documents.restarted(&asker, options.reopen) => opened?,
             stop = session.fault(self.stage, patience) => return Err(stop),
         }
         (self.waited_to_register, self.loaded) = (WaitedToRegister::Never, false);

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::future::Future;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -70,7 +71,7 @@ impl Session {
         let profile = &job.choice.profile;
         let answers = Answers {
             settings: profile.settings.clone().unwrap_or(Value::Null),
-            folders: folder(job).into_iter().collect(),
+            folders: first_folders(job),
             choose: profile.choose.clone(),
         };
         let mut limits = Limits::default();
@@ -129,14 +130,14 @@ impl Session {
         }));
         self.client.set_server_capabilities(capabilities);
         self.client.notify("initialized", json!({}));
-        let profile = &job.choice.profile;
-        if let (true, Some(settings)) = (profile.push_settings.unwrap_or(true), &profile.settings) {
+        let settings = self.client.answers().settings;
+        if job.choice.profile.push_settings.unwrap_or(true) && !settings.is_null() {
             self.client
                 .notify("workspace/didChangeConfiguration", json!({ "settings": settings }));
         }
         if lsp::capabilities::pulls_diagnostics(&job.capabilities) && !job.probe {
             let deadline = job.scenario.deadline().0;
-            self.puller = Some(pull::start(&self.client, stage, deadline, &profile.parks));
+            self.puller = Some(pull::start(&self.client, stage, deadline, &job.choice.profile.parks));
         }
         let (ready, observed) = tokio::select! {
             biased;
@@ -320,21 +321,38 @@ fn shutdown_record(stopped: StoppedServer) -> Shutdown {
     }
 }
 
-fn folder(job: &Job) -> Option<WorkspaceFolder> {
-    let uri = Url::parse(&uri::from_path(&job.root)).ok()?;
-    let name = job.root.file_name().unwrap_or_default().to_string_lossy().into_owned();
+/// A directory as a workspace folder; `None` if no URI can name it.
+pub fn workspace_folder(directory: &Path) -> Option<WorkspaceFolder> {
+    let uri = Url::parse(&uri::from_path(directory)).ok()?;
+    let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Some(WorkspaceFolder { uri, name })
+}
+
+/// The workspace folders at the start: those of the scenario, or the workspace itself.
+fn first_folders(job: &Job) -> Vec<WorkspaceFolder> {
+    let mut folders = Vec::new();
+    for directory in &job.folders {
+        folders.extend(workspace_folder(&job.root.join(directory)));
+    }
+    if folders.is_empty() {
+        folders.extend(workspace_folder(&job.root));
+    }
+    folders
 }
 
 async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(ServerCapabilities, Duration), Stop> {
     let profile = &job.choice.profile;
+    let folders = client.answers().folders;
+    // As editors do: the first folder is the root of servers that know only one.
+    let first = folders.first().and_then(|folder| uri::to_path(folder.uri.as_str()));
+    let root = first.unwrap_or_else(|| job.root.clone());
     let mut params = json!({
         "processId": std::process::id(),
         "clientInfo": { "name": "lsp-soak", "version": env!("CARGO_PKG_VERSION") },
         "locale": "en",
-        "rootPath": job.root,
-        "rootUri": uri::from_path(&job.root),
-        "workspaceFolders": folder(job).into_iter().collect::<Vec<_>>(),
+        "rootPath": root,
+        "rootUri": uri::from_path(&root),
+        "workspaceFolders": folders,
         "capabilities": lsp::capabilities::client_capabilities(&job.capabilities),
         "trace": "off",
     });

@@ -35,7 +35,21 @@ pub async fn close(session: &Session, stage: &impl Stage, at_once: impl Future<O
         }
     };
     shutdown.survivors = stage.survivors(patience).await;
-    if let Some(text) = advice.flatten() {
+    record_end(session, stage, shutdown, advice.flatten()).await;
+}
+
+/// Kills the server and its processes, and records their end.
+pub async fn kill(session: &Session, stage: &impl Stage) {
+    stage.record(Event::ShutdownBegan);
+    stage.sample().await;
+    let mut shutdown = session.kill().await;
+    shutdown.survivors = stage.survivors(std::future::ready(())).await;
+    record_end(session, stage, shutdown, None).await;
+}
+
+/// Records the end of a server, what is to be said of it, and the totals of its connection.
+async fn record_end(session: &Session, stage: &impl Stage, shutdown: Shutdown, advice: Option<String>) {
+    if let Some(text) = advice {
         stage.record(Event::Warning(Warning {
             kind: WarningKind::Protocol,
             text,

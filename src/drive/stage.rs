@@ -32,6 +32,8 @@ pub trait Stage: Clone + Send + Sync + 'static {
     /// The program whose processes have the most private memory of the tree, read now. `None` if that is unknown, as on
     /// systems other than Linux.
     fn holder(&self, own: &Path) -> impl Future<Output = Option<MemoryHolder>> + Send;
+    /// The paths of which a process of the tree watches the file or its directory by itself.
+    fn watched(&self, paths: &[PathBuf]) -> Vec<bool>;
     /// Asks the allocators of all processes with the preloaded library to release memory; waits up to `patience` for
     /// each.
     fn release_memory(&self, patience: Duration) -> impl Future<Output = ReleaseResult>;

@@ -6,6 +6,8 @@ mod positions;
 mod queries;
 mod release;
 mod typing;
+mod watchers;
+mod world;
 
 use std::time::{Duration, Instant};
 
@@ -70,28 +72,12 @@ pub async fn act<S: Stage>(
         Step::Save(options) => documents::save(scene, documents, options).await,
         Step::Edit(options) => documents::edit(scene, documents, options).await,
         Step::Touch(options) => documents::touch(scene, documents, options).await,
+        Step::Disk(options) => world::disk(scene, documents, options).await,
+        Step::Checkout(options) => world::checkout(scene, documents, options).await,
+        Step::Shell(options) => world::shell(scene, documents, options).await,
+        Step::Settings(options) => world::settings(scene, options).await,
+        Step::Folders(options) => world::folders(scene, options).await,
         Step::Type(options) => typing::type_snippets(scene, documents, options).await,
-        Step::TypeAndComplete(options) => typing::completing(scene, documents, options).await,
-        Step::Definition(options)
-        | Step::TypeDefinition(options)
-        | Step::Implementation(options)
-        | Step::Hover(options)
-        | Step::DocumentHighlight(options)
-        | Step::SignatureHelp(options) => positions::request_per_place(scene, documents, step, options).await,
-        Step::References(options) => positions::references(scene, documents, options).await,
-        Step::Completion(options) => positions::completion(scene, documents, options).await,
-        Step::Rename(options) => positions::rename(scene, documents, options).await,
-        Step::CodeAction(options) => positions::code_action(scene, documents, options).await,
-        Step::CallHierarchy(options) => positions::call_hierarchy(scene, documents, options).await,
-        Step::DocumentSymbol(options)
-        | Step::Formatting(options)
-        | Step::SemanticTokens(options)
-        | Step::InlayHint(options)
-        | Step::FoldingRange(options) => queries::per_document(scene, documents, step, options).await,
-        Step::WorkspaceSymbol(options) => queries::workspace_symbol(scene, options).await,
-        Step::Diagnostics(options) => queries::diagnostics(scene, documents, options).await,
-        Step::ExecuteCommand(options) => queries::execute_command(scene, documents, options).await,
-        Step::Request(options) => queries::request(scene, documents, options).await,
         Step::Notification(options) => queries::notification(scene, documents, options).await,
         Step::Pause(options) => {
             tokio::time::sleep(options.time.0).await;
@@ -109,13 +95,48 @@ pub async fn act<S: Stage>(
             end.self_report = Some(release::report(scene, options).await?);
             Ok(())
         }
+        asking => ask(scene, documents, asking).await,
+    }
+}
+
+/// Plays a step that sends requests.
+async fn ask<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, step: &Step) -> Result<(), Stop> {
+    match step {
+        Step::TypeAndComplete(options) => typing::completing(scene, documents, options).await,
+        Step::Definition(options)
+        | Step::TypeDefinition(options)
+        | Step::Implementation(options)
+        | Step::Hover(options)
+        | Step::DocumentHighlight(options)
+        | Step::SignatureHelp(options) => positions::request_per_place(scene, documents, step, options).await,
+        Step::SelectionRange(options) => positions::selection_range(scene, documents, options).await,
+        Step::References(options) => positions::references(scene, documents, options).await,
+        Step::Completion(options) => positions::completion(scene, documents, options).await,
+        Step::Rename(options) => positions::rename(scene, documents, options).await,
+        Step::CodeAction(options) => positions::code_action(scene, documents, options).await,
+        Step::CallHierarchy(options) => positions::call_hierarchy(scene, documents, options).await,
+        Step::DocumentSymbol(options)
+        | Step::Formatting(options)
+        | Step::SemanticTokens(options)
+        | Step::InlayHint(options)
+        | Step::FoldingRange(options)
+        | Step::CodeLens(options)
+        | Step::DocumentColor(options)
+        | Step::DocumentLink(options) => queries::per_document(scene, documents, step, options).await,
+        Step::WorkspaceSymbol(options) => queries::workspace_symbol(scene, options).await,
+        Step::Diagnostics(options) => queries::diagnostics(scene, documents, options).await,
+        Step::ExecuteCommand(options) => queries::execute_command(scene, documents, options).await,
+        Step::Request(options) => queries::request(scene, documents, options).await,
+        _asks_nothing => Ok(()),
     }
 }
 
 /// The kind of place that a step needs; `None` if it needs none, or picks its own.
 pub fn place(step: &Step) -> Option<TargetKind> {
     match step {
-        Step::Hover(_) | Step::DocumentHighlight(_) | Step::CodeAction(_) => Some(TargetKind::Name),
+        Step::Hover(_) | Step::DocumentHighlight(_) | Step::CodeAction(_) | Step::SelectionRange(_) => {
+            Some(TargetKind::Name)
+        }
         Step::Definition(_)
         | Step::TypeDefinition(_)
         | Step::Implementation(_)

@@ -89,6 +89,15 @@ impl Workspace {
         Ok(workspace)
     }
 
+    /// Copies the git repository, which stand-ins leave out, for scenarios that check out commits.
+    pub fn copy_history(&self, cancel: &Cancel) -> Result<(), WorkspaceError> {
+        let copy = self.root.join(".git");
+        if copy.exists() {
+            return Ok(());
+        }
+        copy::tree(&self.source.join(".git"), &copy, copy::Method::Copy, cancel)
+    }
+
     /// True if this is a copy, and nothing was written in it or in its original since it was made.
     fn is_as_made(&self) -> bool {
         self.stamps.is_some() && self.stamps == stamp_of_original(&self.source).zip(stamp_of_copy(&self.root))

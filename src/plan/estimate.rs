@@ -211,14 +211,11 @@ impl Walk {
                 notification_amount(closed, options.cadence)
             }
             Step::Save(options) => notification_amount(self.documents(options.files), options.cadence),
-            Step::Touch(options) => {
-                let files = options.files.times().min(self.files);
-                let messages = if options.batch { 1 } else { files };
-                Amount {
-                    notifications: messages,
-                    ..wait_amount(times(options.cadence.0, files))
-                }
-            }
+            Step::Touch(_) | Step::Disk(_) => self.changes_on_disk(step),
+            Step::Checkout(_) | Step::Shell(_) | Step::Settings(_) | Step::Folders(_) => Amount {
+                notifications: 1,
+                ..Amount::default()
+            },
             Step::Edit(options) => {
                 let edits = self.documents(options.files) * options.per_file.times();
                 // The edits are undone one by one, without waiting.
@@ -246,6 +243,31 @@ impl Walk {
                 requests: step.requests(&|files| self.documents(files)),
                 ..Amount::default()
             },
+        }
+    }
+
+    fn changes_on_disk(&self, step: &Step) -> Amount {
+        match step {
+            Step::Touch(options) => {
+                let files = options.files.times().min(self.files);
+                let messages = if options.batch { 1 } else { files };
+                Amount {
+                    notifications: messages,
+                    ..wait_amount(times(options.cadence.0, files))
+                }
+            }
+            Step::Disk(options) => {
+                let files = if options.glob.is_some() {
+                    options.files.map_or(1, Count::times)
+                } else {
+                    1
+                };
+                Amount {
+                    notifications: 1,
+                    ..wait_amount(times(options.cadence.0, files))
+                }
+            }
+            _ => Amount::default(),
         }
     }
 

@@ -204,6 +204,7 @@ mod tests {
             notifications,
             parked: 0,
             files_written: 0,
+            files_watched: 0,
             pulls_open: 0,
             skipped,
             looked_for: None,

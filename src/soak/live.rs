@@ -1,7 +1,7 @@
 //! The driver's stage in a real run: the journal and the sampler.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -260,6 +260,20 @@ impl Stage for Live {
 
     async fn holder(&self, own: &Path) -> Option<MemoryHolder> {
         self.0.holders.current(self.pids(), own).await
+    }
+
+    fn watched(&self, paths: &[PathBuf]) -> Vec<bool> {
+        let watched = proctree::watched_inodes(self.pids());
+        let mut answers = Vec::new();
+        for path in paths {
+            let inodes = [Some(path.as_path()), path.parent()].into_iter().flatten();
+            answers.push(
+                inodes
+                    .filter_map(proctree::inode_at)
+                    .any(|inode| watched.contains(&inode)),
+            );
+        }
+        answers
     }
 
     async fn release_memory(&self, patience: Duration) -> ReleaseResult {

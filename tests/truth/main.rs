@@ -94,3 +94,5 @@ mod verdicts;
 mod wedges;
 #[cfg(target_os = "linux")]
 mod windows;
+#[cfg(target_os = "linux")]
+mod world;

@@ -380,6 +380,8 @@ pub struct StepSummary {
     /// What else reached the server: light traffic, requests that stayed open, files changed on disk, commands that
     /// release or report memory.
     pub others: Option<u64>,
+    /// Changed files that the server watches by itself.
+    pub files_watched: Option<u64>,
     /// Of these, requests that stayed open, so that nothing came of them.
     pub parked: Option<u64>,
     /// Skipped, because the server does not offer it and the scenario allows that.

@@ -406,6 +406,16 @@ impl Client {
         self.shared.state().responder.options(method)
     }
 
+    /// The answers to the server's requests, settings and folders among them.
+    pub fn answers(&self) -> Answers {
+        self.shared.state().responder.answers.clone()
+    }
+
+    /// Answers differently from now on; the caller notifies the server.
+    pub fn set_answers(&self, answers: Answers) {
+        self.shared.state().responder.answers = answers;
+    }
+
     /// The server's file watchers.
     pub fn watchers(&self) -> Vec<Watcher> {
         self.shared.state().responder.watchers()

@@ -7,6 +7,7 @@ pub mod process;
 mod duty;
 mod guard;
 mod holder;
+mod inotify;
 mod maps;
 mod member;
 pub mod procfs;
@@ -40,6 +41,7 @@ compile_error!("lsp-soak can read the memory of processes on Linux, macOS and Wi
 
 pub use duty::Duty;
 pub use holder::{Holder, holders, leader, share};
+pub use inotify::{inode_at, watched_inodes};
 pub use maps::mapped_files;
 pub use platform::System;
 pub use pulse::{Glance, Pulse};

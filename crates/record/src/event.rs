@@ -271,6 +271,9 @@ pub struct StepEnd {
     /// Files that the step changed on disk.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub files_written: u64,
+    /// Changed files that a process of the server watches by itself, or whose directory it watches.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub files_watched: u64,
     /// Requests of the imitated editor that the server keeps open at the end of the step: `workspace/diagnostic`.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub pulls_open: u64,

@@ -4,6 +4,7 @@
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::time::SystemTime;
 
 use base::units;
 
@@ -52,6 +53,40 @@ pub fn remove(path: &Path) -> io::Result<()> {
     removed
 }
 
+/// Gives a regular file another path on the same file system, in place of what is there.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    open(from)?;
+    #[cfg(unix)]
+    let renamed = below::rename(from, to);
+    #[cfg(not(unix))]
+    let renamed = std::fs::rename(from, to);
+    renamed
+}
+
+/// Sets the time of the last change of a regular file.
+pub fn set_modified(path: &Path, time: SystemTime) -> io::Result<()> {
+    let (file, _) = open_for(Access::Write, path)?;
+    file.set_modified(time)
+}
+
+/// Creates the missing directories of `path` below `root`.
+pub fn create_directories(root: &Path, path: &Path) -> io::Result<()> {
+    let below = path.strip_prefix(root).map_err(io::Error::other)?;
+    let mut directory = root.to_owned();
+    for part in below {
+        directory.push(part);
+        #[cfg(unix)]
+        let created = below::create_directory(&directory);
+        #[cfg(not(unix))]
+        let created = std::fs::create_dir(&directory);
+        match created {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Access {
     Read,
@@ -84,7 +119,7 @@ mod below {
     use std::os::fd::OwnedFd;
     use std::path::{Component, Path};
 
-    use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat, unlinkat};
+    use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat};
     use rustix::io::Errno;
 
     /// Opens a directory for lookup. Linux does not need read permission for that.
@@ -112,6 +147,17 @@ mod below {
     pub(super) fn remove(path: &Path) -> io::Result<()> {
         let (directory, name) = directory(path)?;
         Ok(unlinkat(&directory, name, AtFlags::empty())?)
+    }
+
+    pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+        let (from_directory, from_name) = directory(from)?;
+        let (to_directory, to_name) = directory(to)?;
+        Ok(renameat(&from_directory, from_name, &to_directory, to_name)?)
+    }
+
+    pub(super) fn create_directory(path: &Path) -> io::Result<()> {
+        let (directory, name) = directory(path)?;
+        Ok(mkdirat(&directory, name, Mode::from_raw_mode(0o777))?)
     }
 
     /// The open directory of a path, and the file name.

@@ -62,6 +62,7 @@ impl GatePlan {
             extras: &options.extra,
             lenses: options.lens.unwrap_or(Lenses::AsShipped),
             out: place.new_directory(),
+            only_checks: false,
         })?;
         let scenario = scenarios.pop().context("a gate takes one scenario: name it")?;
         let labels = labels(&choices, servers.len())?;

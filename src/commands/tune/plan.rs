@@ -226,6 +226,7 @@ fn understand_target(options: &Tune, new_out: Option<&Path>, mistakes: MistakeRe
         extras: &options.extra,
         lenses: Lenses::AsShipped,
         out: new_out,
+        only_checks: false,
     };
     prepare::understand_with(&typed, mistakes)
 }

@@ -19,6 +19,8 @@ pub struct Start {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Restart {
+    /// The way in which the server is stopped.
+    pub by: StopBy,
     /// Opens the documents again that were open before.
     pub reopen: bool,
     /// Time limit of the `initialize` request; the scenario's deadline when not given.
@@ -28,10 +30,23 @@ pub struct Restart {
 impl Default for Restart {
     fn default() -> Restart {
         Restart {
+            by: StopBy::Shutdown,
             reopen: true,
             deadline: None,
         }
     }
+}
+
+/// The way in which a server is stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum StopBy {
+    /// It is shut down as editors do.
+    #[default]
+    Shutdown,
+    /// It is killed, as by the system or by a user.
+    Kill,
 }
 
 /// Opens documents.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use globset::Glob;
 use lsp_types::TextDocumentIdentifier;
 use serde::Serialize;
 use serde_json::json;
@@ -13,13 +12,13 @@ use crate::config::step::{Change, Close, Edit, EditMode, Open, Pick, Save, Touch
 use crate::drive::document::{self, Document};
 use crate::drive::documents::{OpenDocuments, run_blocking};
 use crate::drive::language::{id_of, syntax_of};
-use crate::drive::{Stage, Stop, uri};
+use crate::drive::{Stage, Stop};
 use base::random::Random;
 use base::units;
-use lsp::{WATCHERS, Watcher};
 use record::regular_file;
 use record::{Ending, Event, Warning, WarningKind};
 
+use super::watchers::{CHANGED, CREATED, DELETED, FileChange, notify_watchers};
 use super::{Cadence, Scene, files};
 
 /// `open`: sends `didOpen` for files that are not open yet.
@@ -70,20 +69,20 @@ pub async fn open<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments,
 
 /// Files that a step could not use, by reason. When the step ends, each reason is reported once, with the number of
 /// files.
-struct Unused<'a, S: Stage> {
+pub(super) struct Unused<'a, S: Stage> {
     stage: &'a S,
     files: BTreeMap<String, Vec<String>>,
 }
 
 impl<'a, S: Stage> Unused<'a, S> {
-    fn new(scene: &Scene<'a, S>) -> Unused<'a, S> {
+    pub(super) fn new(scene: &Scene<'a, S>) -> Unused<'a, S> {
         Unused {
             stage: scene.stage,
             files: BTreeMap::new(),
         }
     }
 
-    fn add(&mut self, name: &str, what: &str, error: &io::Error) {
+    pub(super) fn add(&mut self, name: &str, what: &str, error: &io::Error) {
         let reason = format!("cannot be {what}: {error}");
         self.files.entry(reason).or_default().push(name.to_owned());
     }
@@ -173,7 +172,11 @@ pub async fn save<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments,
             };
             scene.asker.notify("textDocument/didSave", &saved).await?;
         }
-        notify_watchers(scene, &[(document.uri().as_str().to_owned(), CHANGED)]).await?;
+        let change = FileChange {
+            path: documents.path(file).to_owned(),
+            kind: CHANGED,
+        };
+        notify_watchers(scene, &[change]).await?;
     }
     scene.asker.flushed().await
 }
@@ -230,7 +233,7 @@ pub(super) async fn send<S: Stage>(
 pub async fn touch<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Touch) -> Result<(), Stop> {
     let mut cadence = Cadence::new(options.cadence.0);
     let mut unused = Unused::new(scene);
-    let mut batch: Vec<(String, u8)> = Vec::new();
+    let mut batch: Vec<FileChange> = Vec::new();
     let chosen: Vec<usize> = documents.all().take(options.files.get() as usize).collect();
     for file in chosen {
         cadence.tick().await;
@@ -255,12 +258,8 @@ pub async fn touch<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments
     scene.asker.flushed().await
 }
 
-const CREATED: u8 = 1;
-const CHANGED: u8 = 2;
-const DELETED: u8 = 3;
-
 /// The watcher events of a change, and what is appended to the file now.
-type Touched = (Vec<(String, u8)>, Vec<u8>);
+type Touched = (Vec<FileChange>, Vec<u8>);
 
 /// The line that `touch` appended to a file before, and the next one.
 struct Lines {
@@ -278,21 +277,29 @@ fn change(path: &Path, change: Change, serial: u64, most: u64, lines: Lines) -> 
     match change {
         Change::Changed => {
             regular_file::write(path, &changed)?;
-            Ok((vec![(uri::from_path(path), CHANGED)], appended))
+            Ok((file_changes(path, &[CHANGED]), appended))
         }
         Change::Created => {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let copy = path.with_file_name(format!("soak_{serial}_{name}"));
             regular_file::write(&copy, &changed)?;
-            Ok((vec![(uri::from_path(&copy), CREATED)], lines.before))
+            Ok((file_changes(&copy, &[CREATED]), lines.before))
         }
         Change::Recreated => {
             regular_file::remove(path)?;
             regular_file::write(path, &changed)?;
-            let uri = uri::from_path(path);
-            Ok((vec![(uri.clone(), DELETED), (uri, CREATED)], appended))
+            Ok((file_changes(path, &[DELETED, CREATED]), appended))
         }
     }
+}
+
+fn file_changes(path: &Path, kinds: &[u8]) -> Vec<FileChange> {
+    let mut changes = Vec::new();
+    for kind in kinds {
+        let (path, kind) = (path.to_owned(), *kind);
+        changes.push(FileChange { path, kind });
+    }
+    changes
 }
 
 /// The bytes to append so that `line` is the last line, with the line ends of the text.
@@ -322,37 +329,6 @@ pub async fn take_back_touches(documents: &mut OpenDocuments) {
         })
         .await;
     }
-}
-
-/// Sends the changes that match the server's file watchers, as an editor does.
-async fn notify_watchers<S: Stage>(scene: &Scene<'_, S>, changes: &[(String, u8)]) -> Result<(), Stop> {
-    let watchers = scene.session.client.watchers();
-    let mut wanted = Vec::new();
-    for (uri, kind) in changes {
-        let path = uri::to_path(uri).unwrap_or_default();
-        if watchers
-            .iter()
-            .any(|watcher| wants(watcher, &path, &scene.job.root, *kind))
-        {
-            wanted.push(json!({ "uri": uri, "type": kind }));
-        }
-    }
-    if wanted.is_empty() {
-        return Ok(());
-    }
-    let params = json!({ "changes": wanted });
-    scene.asker.notify(WATCHERS, &params).await
-}
-
-/// True if a watcher matches this kind of change to this file. Servers write patterns for the absolute or the relative
-/// path, so either may match. An unreadable pattern matches everything.
-fn wants(watcher: &Watcher, path: &Path, root: &Path, kind: u8) -> bool {
-    let Ok(glob) = Glob::new(&watcher.glob) else {
-        return true;
-    };
-    let glob = glob.compile_matcher();
-    let below = path.strip_prefix(root).unwrap_or(path);
-    watcher.kind & (1 << (kind - 1)) != 0 && (glob.is_match(path) || glob.is_match(below))
 }
 
 /// Start of the line that contains `offset`.
@@ -423,20 +399,5 @@ mod tests {
         let names: Vec<String> = (1..=201).map(|number| format!("{number}.py")).collect();
         assert_eq!(named(&names[..3]), "`1.py`, `2.py`, `3.py`");
         assert_eq!(named(&names), "`1.py`, `2.py`, `3.py` and 198 others");
-    }
-
-    #[test]
-    fn a_watcher_covers_its_pattern_and_its_kinds_of_change() {
-        let watcher = |glob: &str, kind| Watcher {
-            glob: glob.to_owned(),
-            base: None,
-            kind,
-        };
-        let wants = |watcher: &Watcher, kind| wants(watcher, Path::new("/w/a/b.py"), Path::new("/w"), kind);
-        assert!(wants(&watcher("**/*.py", 7), CHANGED));
-        assert!(wants(&watcher("a/*.py", 7), CREATED));
-        assert!(wants(&watcher("/w/**/*", 7), DELETED));
-        assert!(!wants(&watcher("**/*.toml", 7), CHANGED));
-        assert!(!wants(&watcher("**/*.py", 1), CHANGED));
     }
 }

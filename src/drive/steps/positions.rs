@@ -31,6 +31,24 @@ pub async fn request_per_place<S: Stage>(
     .await
 }
 
+/// `selection-range`: one request per place.
+pub async fn selection_range<S: Stage>(
+    scene: &Scene<'_, S>,
+    documents: &OpenDocuments,
+    options: &AtPositions,
+) -> Result<(), Stop> {
+    let targets = documents.targets(files(options.files), options.per_file.get() as usize, TargetKind::Name);
+    each(&targets, lanes(options.ask()), async |target| {
+        let document = documents.document(target.file);
+        let params = json!({
+            "textDocument": document.identifier(),
+            "positions": [document.position(target.offset)],
+        });
+        scene.asker.ask("textDocument/selectionRange", &params).await
+    })
+    .await
+}
+
 pub async fn references<S: Stage>(
     scene: &Scene<'_, S>,
     documents: &OpenDocuments,

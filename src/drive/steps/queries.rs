@@ -15,7 +15,7 @@ use lsp::{Client, Id, Provider, Reports};
 use super::positions::each;
 use super::{Cadence, Scene, files, lanes};
 
-/// One request per document: symbols, formatting, tokens, hints, folds.
+/// One request per document: symbols, formatting, tokens, hints, folds, lenses, colours, links.
 pub async fn per_document<S: Stage>(
     scene: &Scene<'_, S>,
     documents: &OpenDocuments,

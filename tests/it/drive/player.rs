@@ -49,6 +49,7 @@ pub fn play(top: &str, phases: &str) -> Play {
     let (relay, peer) = Relay::new();
     let scenario: Scenario = toml::from_str(&format!("{top}{HEAD}{phases}")).unwrap();
     let job = Job {
+        folders: Vec::new(),
         scenario,
         choice: ServerChoice::plain("relay", Profile::default(), Program::File("/bin/sh".into())),
         decay: None,

@@ -1,5 +1,6 @@
 //! A stage without a process, whose processor time the test controls.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -103,6 +104,10 @@ impl Stage for Fake {
 
     async fn holder(&self, _own: &std::path::Path) -> Option<MemoryHolder> {
         None
+    }
+
+    fn watched(&self, paths: &[PathBuf]) -> Vec<bool> {
+        vec![false; paths.len()]
     }
 
     async fn release_memory(&self, _patience: Duration) -> ReleaseResult {

@@ -8,9 +8,9 @@ use super::super::summary::{StepSummary, Summary};
 use super::{Finding, Severity, finding};
 
 /// Steps that may send no request. A server may publish diagnostics unasked.
-const SILENT: [&str; 15] = [
+const SILENT: [&str; 20] = [
     "start", "open", "close", "save", "edit", "type", "diagnostics", "execute-command", "notification", "touch",
-    "idle", "release", "self-report", "pause", "restart",
+    "disk", "checkout", "shell", "settings", "folders", "idle", "release", "self-report", "pause", "restart",
 ];
 
 /// Steps whose targets most servers know: few results mean that the server did not understand the files.

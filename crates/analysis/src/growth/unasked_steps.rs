@@ -160,8 +160,10 @@ impl StepWork {
         self.hits += step.hits.unwrap_or(0);
         self.kept_open += kept_open;
         // A written file is work where the step is about files on disk; a `save` is asked by its notification.
-        let written = if step.name == "touch" { written } else { 0 };
-        self.notifications += step.notifications.unwrap_or(0);
+        let changes_files = ["touch", "disk", "checkout", "shell"].contains(&step.name.as_str());
+        let written = if changes_files { written } else { 0 };
+        // A server that watches by itself needs no notification.
+        self.notifications += step.notifications.unwrap_or(0) + step.files_watched.unwrap_or(0);
         self.written += written;
         self.is_offered |= !step.skipped;
         self.has_place |= step.looked_for.is_none();

@@ -1,0 +1,501 @@
+//! Steps that change the world around the server: files, the checked-out commit, settings, workspace folders.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::SystemTime;
+
+use lsp_types::WorkspaceFolder;
+use serde_json::{Value, json};
+
+use crate::config::files::{self, FileState};
+use crate::config::step::{Checkout, Disk, DiskAction, EditMode, Folders, Settings, Shell, in_round};
+use crate::drive::documents::{OpenDocuments, run_blocking};
+use crate::drive::session::workspace_folder;
+use crate::drive::{Stage, Stop};
+use lsp::position::strip_bom;
+use record::regular_file;
+use record::{Event, Warning, WarningKind};
+
+use super::documents::{Unused, send};
+use super::watchers::{CHANGED, CREATED, DELETED, FileChange, notify_watchers};
+use super::{Cadence, Scene};
+
+/// Most bytes of a file that a step changes.
+const MOST: u64 = 64 << 20;
+
+/// `disk`: does the same to each file that is named, then notifies the server once.
+pub async fn disk<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Disk) -> Result<(), Stop> {
+    let round = scene.place.phase.cycle + 1;
+    let Some((name, action)) = options.actions().into_iter().next() else {
+        return Ok(());
+    };
+    let mut cadence = Cadence::new(options.cadence.0);
+    let mut unused = Unused::new(scene);
+    let mut changes = Vec::new();
+    let chosen = chosen_files(scene, options, round).await?;
+    // Before they change: a deleted file is watched no more.
+    let watched = scene.stage.watched(&chosen);
+    for (path, is_watched) in chosen.into_iter().zip(watched) {
+        cadence.tick().await;
+        let (root, file, action) = (scene.job.root.clone(), path.clone(), action.clone());
+        match run_blocking(move || change(&root, &file, &action, round)).await {
+            Ok(changed) => {
+                scene.asker.note_file_written();
+                scene.asker.note_files_watched(u64::from(is_watched));
+                changes.extend(changed);
+            }
+            Err(error) if regular_file::is_disk_error(&error) => {
+                return Err(Stop::failed(format!("change `{}`", path.display()))(error));
+            }
+            Err(error) => unused.add(&shown(&path, &scene.job.root), &format!("changed by `{name}`"), &error),
+        }
+    }
+    announce(scene, documents, &changes).await
+}
+
+/// The files that a `disk` step names.
+async fn chosen_files<S: Stage>(scene: &Scene<'_, S>, options: &Disk, round: u32) -> Result<Vec<PathBuf>, Stop> {
+    let root = scene.job.root.clone();
+    let Some(glob) = options.glob.clone() else {
+        return Ok(options.path.iter().map(|path| path.resolve(&root, round)).collect());
+    };
+    let shown = glob.as_str().to_owned();
+    let found = run_blocking(move || {
+        let found = files::find(&root, &glob, &[])?;
+        Ok(found
+            .files
+            .into_iter()
+            .map(|below| root.join(below))
+            .collect::<Vec<PathBuf>>())
+    });
+    let mut found = found
+        .await
+        .map_err(Stop::failed(format!("list the files of `{shown}`")))?;
+    if let Some(most) = options.files {
+        found.truncate(most.get() as usize);
+    }
+    if found.is_empty() {
+        warn(
+            scene,
+            format!("no file matches `{shown}`, so nothing was changed on disk"),
+        );
+    }
+    Ok(found)
+}
+
+/// Changes one file; returns what a watcher sees.
+fn change(root: &Path, path: &Path, action: &DiskAction, round: u32) -> io::Result<Vec<FileChange>> {
+    let existed = path.symlink_metadata().is_ok();
+    let written = if existed { CHANGED } else { CREATED };
+    let kind = match action {
+        DiskAction::Write(text) => {
+            create_parent(root, path)?;
+            regular_file::write(path, in_round(text, round).as_bytes())?;
+            written
+        }
+        DiskAction::Append(text) => {
+            let mut bytes = regular_file::read(path, MOST)?;
+            bytes.extend(in_round(text, round).as_bytes());
+            regular_file::write(path, &bytes)?;
+            CHANGED
+        }
+        DiskAction::Replace(replacement) => {
+            replace(
+                path,
+                &in_round(&replacement.text, round),
+                &in_round(&replacement.with, round),
+            )?;
+            CHANGED
+        }
+        DiskAction::Delete => {
+            regular_file::remove(path)?;
+            DELETED
+        }
+        DiskAction::Rename(to) => {
+            let to = to.resolve(root, round);
+            create_parent(root, &to)?;
+            let replaced = if to.symlink_metadata().is_ok() {
+                CHANGED
+            } else {
+                CREATED
+            };
+            regular_file::rename(path, &to)?;
+            let (deleted, created) = (path.to_owned(), to);
+            return Ok(vec![
+                FileChange {
+                    path: deleted,
+                    kind: DELETED,
+                },
+                FileChange {
+                    path: created,
+                    kind: replaced,
+                },
+            ]);
+        }
+        DiskAction::Touch => {
+            create_parent(root, path)?;
+            if !existed {
+                regular_file::write(path, &[])?;
+            }
+            regular_file::set_modified(path, SystemTime::now())?;
+            written
+        }
+    };
+    let path = path.to_owned();
+    Ok(vec![FileChange { path, kind }])
+}
+
+/// Replaces a text in a file, wherever it stands; an error if it stands nowhere.
+fn replace(path: &Path, text: &str, with: &str) -> io::Result<()> {
+    let content = String::from_utf8(regular_file::read(path, MOST)?).map_err(io::Error::other)?;
+    if !content.contains(text) {
+        let missing = format!("`{text}` does not stand in it");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, missing));
+    }
+    regular_file::write(path, content.replace(text, with).as_bytes())
+}
+
+fn create_parent(root: &Path, path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(parent) => regular_file::create_directories(root, parent),
+        None => Ok(()),
+    }
+}
+
+/// Tells the server of changed files as an editor does: open documents take the new text, and watchers are notified once.
+async fn announce<S: Stage>(
+    scene: &Scene<'_, S>,
+    documents: &mut OpenDocuments,
+    changes: &[FileChange],
+) -> Result<(), Stop> {
+    for change in changes {
+        let Some(index) = documents.open_at(&change.path) else {
+            continue;
+        };
+        if change.kind == DELETED {
+            continue;
+        }
+        let path = change.path.clone();
+        let Ok(bytes) = run_blocking(move || regular_file::read(&path, MOST)).await else {
+            continue;
+        };
+        let Ok(text) = String::from_utf8(bytes) else { continue };
+        let document = documents.document_mut(index);
+        let reloaded = document.reload(strip_bom(&text));
+        send(scene, document, reloaded, EditMode::Auto).await?;
+    }
+    notify_watchers(scene, changes).await?;
+    scene.asker.flushed().await
+}
+
+/// `checkout`: the files become those of another commit, at once, as when a user switches branches.
+pub async fn checkout<S: Stage>(
+    scene: &Scene<'_, S>,
+    documents: &mut OpenDocuments,
+    options: &Checkout,
+) -> Result<(), Stop> {
+    let root = &scene.job.root;
+    let differing = git(
+        root,
+        &["diff", "--name-status", "-z", "--no-renames", &options.rev, "--"],
+    )
+    .await?;
+    let changes = differing_files(root, &differing);
+    let paths: Vec<PathBuf> = changes.iter().map(|change| change.path.clone()).collect();
+    let watched = scene.stage.watched(&paths);
+    git(root, &["checkout", "--force", "--quiet", &options.rev, "--"]).await?;
+    for is_watched in watched {
+        scene.asker.note_file_written();
+        scene.asker.note_files_watched(u64::from(is_watched));
+    }
+    if changes.is_empty() {
+        warn(
+            scene,
+            format!(
+                "`{}` has the files that were there already, so `checkout` changed nothing",
+                options.rev
+            ),
+        );
+    }
+    announce(scene, documents, &changes).await
+}
+
+/// The changes that make the files those of a commit, from `git diff --name-status -z COMMIT`, which names what the working
+/// tree added to the commit (`A`), deleted from it (`D`) and changed.
+fn differing_files(root: &Path, listing: &str) -> Vec<FileChange> {
+    let mut changes = Vec::new();
+    let mut words = listing.split('\0');
+    while let (Some(status), Some(path)) = (words.next(), words.next()) {
+        let kind = match status {
+            "A" => DELETED,
+            "D" => CREATED,
+            _ => CHANGED,
+        };
+        let path = root.join(path);
+        changes.push(FileChange { path, kind });
+    }
+    changes
+}
+
+/// `shell`: runs a command of the scenario in the copy, and tells the server of the files that it changed.
+pub async fn shell<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Shell) -> Result<(), Stop> {
+    let root = &scene.job.root;
+    let line = in_round(&options.command, scene.place.phase.cycle + 1);
+    let shown = format!("run `{line}`");
+    let before = snapshot(root).await?;
+    let mut command = tokio::process::Command::new("sh");
+    command.arg("-c").arg(&line);
+    let patience = scene.deadline(options.deadline);
+    match tokio::time::timeout(patience, output(&mut command, root, &shown)).await {
+        Ok(output) => output?,
+        Err(_) => return Err(Stop::failed(shown)(io::ErrorKind::TimedOut.into())),
+    };
+    let changes = differences(&before, &snapshot(root).await?);
+    let paths: Vec<PathBuf> = changes.iter().map(|change| change.path.clone()).collect();
+    for is_watched in scene.stage.watched(&paths) {
+        scene.asker.note_file_written();
+        scene.asker.note_files_watched(u64::from(is_watched));
+    }
+    announce(scene, documents, &changes).await
+}
+
+async fn snapshot(root: &Path) -> Result<BTreeMap<PathBuf, FileState>, Stop> {
+    let root = root.to_owned();
+    let files = run_blocking(move || files::snapshot(&root)).await;
+    files.map_err(Stop::failed("list the files of the workspace"))
+}
+
+fn differences(before: &BTreeMap<PathBuf, FileState>, after: &BTreeMap<PathBuf, FileState>) -> Vec<FileChange> {
+    let mut changes = Vec::new();
+    for (path, state) in after {
+        let kind = match before.get(path) {
+            None => CREATED,
+            Some(earlier) if earlier != state => CHANGED,
+            Some(_) => continue,
+        };
+        let path = path.clone();
+        changes.push(FileChange { path, kind });
+    }
+    for path in before.keys().filter(|path| !after.contains_key(*path)) {
+        let (path, kind) = (path.clone(), DELETED);
+        changes.push(FileChange { path, kind });
+    }
+    changes
+}
+
+/// The output of git in the copy. No hook of the repository runs, and no variable leads git to another repository.
+async fn git(root: &Path, words: &[&str]) -> Result<String, Stop> {
+    let mut command = tokio::process::Command::new("git");
+    command
+        .args(["--git-dir=.git", "--work-tree=."])
+        .args([
+            "-c",
+            "core.hooksPath=/dev/null",
+            "-c",
+            "core.fsmonitor=false",
+            "-c",
+            "core.quotePath=false",
+        ])
+        .args(words);
+    output(&mut command, root, &format!("run `git {}`", words.join(" "))).await
+}
+
+/// The output of a command in the copy, which must succeed; `shown` is what it does, for messages.
+async fn output(command: &mut tokio::process::Command, root: &Path, shown: &str) -> Result<String, Stop> {
+    command
+        .current_dir(root)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    for variable in [
+        "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR",
+    ] {
+        command.env_remove(variable);
+    }
+    #[cfg(unix)]
+    proctree::child::tie(command.as_std_mut());
+    let started = proctree::host::start(|| command.spawn(), tokio::process::Child::id);
+    let (child, _tied) = started.map_err(Stop::failed(shown))?;
+    let output = child.wait_with_output().await.map_err(Stop::failed(shown))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let why = format!("{} {said}", output.status);
+        return Err(Stop::failed(shown)(io::Error::other(why)));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// `settings`: the profile's settings with these in them, from now on.
+pub async fn settings<S: Stage>(scene: &Scene<'_, S>, options: &Settings) -> Result<(), Stop> {
+    let client = &scene.session.client;
+    let mut answers = client.answers();
+    merge(&mut answers.settings, &Value::Object(options.0.clone()));
+    let settings = answers.settings.clone();
+    client.set_answers(answers);
+    scene
+        .asker
+        .notify("workspace/didChangeConfiguration", &json!({ "settings": settings }))
+        .await?;
+    scene.asker.flushed().await
+}
+
+/// Puts the members of `changes` into `settings`, tables into tables.
+fn merge(settings: &mut Value, changes: &Value) {
+    let Value::Object(changes) = changes else {
+        settings.clone_from(changes);
+        return;
+    };
+    if !settings.is_object() {
+        *settings = json!({});
+    }
+    for (name, value) in changes {
+        merge(&mut settings[name], value);
+    }
+}
+
+/// `folders`: adds and removes workspace folders.
+pub async fn folders<S: Stage>(scene: &Scene<'_, S>, options: &Folders) -> Result<(), Stop> {
+    let client = &scene.session.client;
+    let root = scene.job.root.clone();
+    let globs = options.add.clone();
+    let found = run_blocking(move || files::directories(&root, &globs)).await;
+    let found = found.map_err(Stop::failed("list the directories of the workspace"))?;
+    let mut answers = client.answers();
+    let before = std::mem::take(&mut answers.folders);
+    let mut added = Vec::new();
+    for directory in &found {
+        let folder = workspace_folder(&scene.job.root.join(directory));
+        added.extend(folder.filter(|folder| !before.contains(folder)));
+    }
+    let (removed, mut kept): (Vec<WorkspaceFolder>, Vec<WorkspaceFolder>) = before
+        .into_iter()
+        .partition(|folder| is_removed(folder, &scene.job.root, options));
+    if added.is_empty() && removed.is_empty() {
+        warn(
+            scene,
+            "`folders` changed nothing: no directory matches that is not a folder yet, and no folder".to_owned(),
+        );
+        return Ok(());
+    }
+    let event = json!({ "event": { "added": added, "removed": removed } });
+    kept.extend(added);
+    answers.folders = kept;
+    client.set_answers(answers);
+    scene
+        .asker
+        .notify("workspace/didChangeWorkspaceFolders", &event)
+        .await?;
+    scene.asker.flushed().await
+}
+
+fn is_removed(folder: &WorkspaceFolder, root: &Path, options: &Folders) -> bool {
+    let path = crate::drive::uri::to_path(folder.uri.as_str()).unwrap_or_default();
+    let Ok(below) = path.strip_prefix(root) else {
+        return false;
+    };
+    let below = if below == Path::new("") { Path::new(".") } else { below };
+    options.remove.iter().any(|glob| glob.matches(below))
+}
+
+fn shown(path: &Path, root: &Path) -> String {
+    path.strip_prefix(root).unwrap_or(path).display().to_string()
+}
+
+fn warn<S: Stage>(scene: &Scene<'_, S>, text: String) {
+    let kind = WarningKind::Scenario;
+    scene.stage.record(Event::Warning(Warning { kind, text }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn action(text: &str) -> DiskAction {
+        let step: Disk = crate::config::place::read(&format!("path = \"a\"\n{text}")).expect("it is valid");
+        step.actions().remove(0).1
+    }
+
+    /// The content of `a.txt`, which begins as `one`, and the kinds of change after an action.
+    fn content_and_kinds_after(text: &str) -> (Option<String>, Vec<u8>) {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let path = root.join("a.txt");
+        std::fs::write(&path, "one").unwrap();
+        let changes = change(&root, &path, &action(text), 2).unwrap();
+        let kinds = changes.iter().map(|change| change.kind).collect();
+        (std::fs::read_to_string(&path).ok(), kinds)
+    }
+
+    #[test]
+    fn each_action_changes_the_file_and_names_the_kind_of_change() {
+        for (text, content, kinds) in [
+            ("write = \"round ${round}\"", Some("round 2"), vec![CHANGED]),
+            ("append = \" more\"", Some("one more"), vec![CHANGED]),
+            (
+                "replace = { text = \"n\", with = \"${round}\" }",
+                Some("o2e"),
+                vec![CHANGED],
+            ),
+            ("delete = true", None, vec![DELETED]),
+            ("rename = \"b/c.txt\"", None, vec![DELETED, CREATED]),
+            ("touch = true", Some("one"), vec![CHANGED]),
+        ] {
+            assert_eq!(
+                content_and_kinds_after(text),
+                (content.map(str::to_owned), kinds),
+                "{text}"
+            );
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_copy_leads_no_write_out_of_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let (copy, outside) = (root.join("copy"), root.join("outside"));
+        for made in [&copy, &outside] {
+            std::fs::create_dir(made).unwrap();
+        }
+        std::os::unix::fs::symlink(&outside, copy.join("link")).unwrap();
+        std::os::unix::fs::symlink(outside.join("file"), copy.join("file")).unwrap();
+        for path in ["link/file", "file", "link/deep/file"] {
+            let written = change(&copy, &copy.join(path), &action("write = \"x\""), 1);
+            assert!(written.is_err(), "{path}");
+        }
+        let renamed = action("rename = \"link/file\"");
+        std::fs::write(copy.join("own"), "x").unwrap();
+        assert!(change(&copy, &copy.join("own"), &renamed, 1).is_err());
+        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn settings_are_merged_table_by_table() {
+        let mut settings = json!({ "a": { "b": 1, "c": 2 }, "d": [1] });
+        merge(&mut settings, &json!({ "a": { "b": 3 }, "d": [], "e": { "f": true } }));
+        assert_eq!(
+            settings,
+            json!({ "a": { "b": 3, "c": 2 }, "d": [], "e": { "f": true } })
+        );
+    }
+
+    #[test]
+    fn what_a_commit_lacks_is_deleted_by_its_checkout() {
+        let changes = differing_files(Path::new("/w"), "A\0new.py\0D\0gone.py\0M\0src/a b.py\0");
+        let kinds: Vec<(&Path, u8)> = changes
+            .iter()
+            .map(|change| (change.path.as_path(), change.kind))
+            .collect();
+        assert_eq!(
+            kinds,
+            [
+                (Path::new("/w/new.py"), DELETED),
+                (Path::new("/w/gone.py"), CREATED),
+                (Path::new("/w/src/a b.py"), CHANGED),
+            ]
+        );
+    }
+}
