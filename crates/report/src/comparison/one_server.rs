@@ -12,18 +12,23 @@ pub fn memory_of_only_server(comparison: &Comparison) -> Option<String> {
         return None;
     };
     let result = comparison.result_row().map(|row| &row.measure);
-    let mut parts = Vec::new();
-    if let Some((row, size)) = last_known(comparison, |row| Some(&row.measure) == result) {
-        parts.push(format!("{size} private after {}", row.measure.place.name()));
-    }
-    if let Some((_, size)) = last_known(comparison, is_peak_of_run) {
-        parts.push(format!("peak {size} resident"));
-    }
-    if parts.is_empty() {
-        return None;
-    }
+    let private = last_known(comparison, |row| Some(&row.measure) == result);
+    let peak = last_known(comparison, is_peak_of_run);
+    let sentence = memory_sentence(
+        private.map(|(row, size)| (size, format!("after {}", row.measure.place.name()))),
+        peak.map(|(_, size)| size),
+    )?;
     let runs = words::runs(side);
-    Some(format!("{}: {} ({runs})", side.label, parts.join(", ")))
+    Some(format!("{}: {sentence} ({runs})", side.label))
+}
+
+/// Private memory with its moment, and the peak, of one run or several: `41.2 MiB private after goto, peak 60.1 MiB
+/// resident`; `None` where neither is known.
+pub fn memory_sentence(private: Option<(String, String)>, peak: Option<String>) -> Option<String> {
+    let private = private.map(|(size, when)| format!("{size} private {when}"));
+    let peak = peak.map(|size| format!("peak {size} resident"));
+    let parts: Vec<String> = private.into_iter().chain(peak).collect();
+    if parts.is_empty() { None } else { Some(parts.join(", ")) }
 }
 
 fn is_peak_of_run(row: &Row) -> bool {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::comparison::one_server::memory_sentence;
 use crate::run::{command, lens};
 use analysis::figures::MeasuredPart;
 use analysis::findings::{headlines, outcome, ready_rule};
@@ -100,18 +101,16 @@ pub fn conclusion(summary: &Summary) -> Option<String> {
     if summary.lifecycle.command.is_some() {
         return command::conclusion(summary);
     }
-    let mut parts = Vec::new();
-    if let Some((private, name)) = result(summary) {
-        parts.push(private_at_result(summary, private, name));
-    }
-    if let Some(most) = summary.memory.peak {
-        parts.push(format!("peak {} MiB resident", peak(most)));
-    }
-    if parts.is_empty() { None } else { Some(parts.join(", ")) }
+    let private = result(summary).map(|(private, name)| {
+        let size = format!("{} MiB", units::mib(private));
+        (size, moment_of_result(summary, private, name))
+    });
+    let peak = summary.memory.peak.map(|most| format!("{} MiB", peak(most)));
+    memory_sentence(private, peak)
 }
 
-/// Private memory after the phase of this name, and its growth since the first phase if both are comparable.
-fn private_at_result(summary: &Summary, private: u64, name: &str) -> String {
+/// The end of the phase of this name, with the growth of private memory since the first phase if both are comparable.
+fn moment_of_result(summary: &Summary, private: u64, name: &str) -> String {
     let is_incomplete = is_incomplete(summary, name);
     let when = if is_incomplete {
         format!("after {name}, without the process that ended")
@@ -120,17 +119,16 @@ fn private_at_result(summary: &Summary, private: u64, name: &str) -> String {
     } else {
         format!("after {name}")
     };
-    let size = units::mib(private);
     let Some(first) = summary.phases.first() else {
-        return format!("{size} MiB private {when}");
+        return when;
     };
     match first.private {
         Some(first_private) if first.phase.name != name && !is_incomplete => {
             let more = i64::try_from(i128::from(private) - i128::from(first_private)).unwrap_or(0);
             let (more, start) = (units::signed_mib(more), &first.phase.name);
-            format!("{size} MiB private {when} ({more} MiB since {start})")
+            format!("{when} ({more} MiB since {start})")
         }
-        _ => format!("{size} MiB private {when}"),
+        _ => when,
     }
 }
 
