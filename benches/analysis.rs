@@ -354,7 +354,7 @@ fn step_end(phase: &PhaseRef) -> StepEnd {
         notifications: 0,
         parked: 0,
         files_written: 0,
-        files_watched: 0,
+        files_watched: None,
         pulls_open: 0,
         skipped: false,
         looked_for: None,

@@ -35,7 +35,8 @@ pub struct Asker<'a, S> {
     notifications: Cell<u64>,
     parked: Cell<u64>,
     files_written: Cell<u64>,
-    files_watched: Cell<u64>,
+    /// `None` until a step asks.
+    files_watched: Cell<Option<u64>>,
     errors: RefCell<Errors>,
 }
 
@@ -77,7 +78,7 @@ impl<'a, S: Stage> Asker<'a, S> {
             notifications: Cell::new(0),
             parked: Cell::new(0),
             files_written: Cell::new(0),
-            files_watched: Cell::new(0),
+            files_watched: Cell::new(None),
             errors: RefCell::default(),
         }
     }
@@ -214,7 +215,7 @@ impl<'a, S: Stage> Asker<'a, S> {
     }
 
     /// Files that the step changed on disk, and those of them that the server watches by itself.
-    pub fn changed_files(&self) -> (u64, u64) {
+    pub fn changed_files(&self) -> (u64, Option<u64>) {
         (self.files_written.get(), self.files_watched.get())
     }
 
@@ -223,8 +224,10 @@ impl<'a, S: Stage> Asker<'a, S> {
         self.files_written.set(self.files_written.get() + 1);
     }
 
-    pub fn note_files_watched(&self, count: u64) {
-        self.files_watched.set(self.files_watched.get() + count);
+    /// Counts a changed file that the server watches by itself, or that it does not.
+    pub fn note_watched(&self, is_watched: bool) {
+        let before = self.files_watched.get().unwrap_or(0);
+        self.files_watched.set(Some(before + u64::from(is_watched)));
     }
 
     async fn send(

@@ -291,7 +291,7 @@ impl<'a, S: Stage> Player<'a, S> {
             skipped: self.skips(step),
             parked: 0,
             files_written: 0,
-            files_watched: 0,
+            files_watched: None,
             pulls_open: 0,
             looked_for: None,
             idle: None,

@@ -161,7 +161,7 @@ mod tests {
             notifications: u64::from(step.changes() && !skipped),
             parked: 0,
             files_written: 0,
-            files_watched: 0,
+            files_watched: None,
             pulls_open: 0,
             skipped,
             looked_for: None,

@@ -204,7 +204,7 @@ mod tests {
             notifications,
             parked: 0,
             files_written: 0,
-            files_watched: 0,
+            files_watched: None,
             pulls_open: 0,
             skipped,
             looked_for: None,

@@ -380,7 +380,7 @@ pub struct StepSummary {
     /// What else reached the server: light traffic, requests that stayed open, files changed on disk, commands that
     /// release or report memory.
     pub others: Option<u64>,
-    /// Changed files that the server watches by itself.
+    /// Changed files that the server watches by itself; `null` of a step that changed none, and in older records.
     pub files_watched: Option<u64>,
     /// Of these, requests that stayed open, so that nothing came of them.
     pub parked: Option<u64>,

@@ -271,9 +271,10 @@ pub struct StepEnd {
     /// Files that the step changed on disk.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub files_written: u64,
-    /// Changed files that a process of the server watches by itself, or whose directory it watches.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
-    pub files_watched: u64,
+    /// Changed files that a process of the server watches by itself, or whose directory it watches; `None` of a step that
+    /// changed none, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files_watched: Option<u64>,
     /// Requests of the imitated editor that the server keeps open at the end of the step: `workspace/diagnostic`.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub pulls_open: u64,

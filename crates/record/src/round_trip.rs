@@ -93,7 +93,7 @@ fn step_end() -> impl Strategy<Value = StepEnd> {
             notifications: 2,
             parked: 0,
             files_written: 0,
-            files_watched: 0,
+            files_watched: None,
             pulls_open: 0,
             skipped,
             looked_for: None,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lsp_types::TextDocumentIdentifier;
 use serde::Serialize;
@@ -235,7 +235,9 @@ pub async fn touch<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments
     let mut unused = Unused::new(scene);
     let mut batch: Vec<FileChange> = Vec::new();
     let chosen: Vec<usize> = documents.all().take(options.files.get() as usize).collect();
-    for file in chosen {
+    let paths: Vec<PathBuf> = chosen.iter().map(|file| documents.path(*file).to_owned()).collect();
+    let watched = scene.stage.watched(&paths);
+    for (file, is_watched) in chosen.into_iter().zip(watched) {
         cadence.tick().await;
         let (path, serial) = (documents.path(file).to_owned(), documents.serials(1));
         let (how, most) = (options.change, documents.most(file));
@@ -247,6 +249,7 @@ pub async fn touch<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments
         let changed = run_blocking(move || change(&path, how, serial, most, lines)).await;
         if let Some((events, appended)) = unused.unless_written(documents, file, changed)? {
             scene.asker.note_file_written();
+            scene.asker.note_watched(is_watched);
             batch.extend(events);
             documents.note_appended(file, appended);
         }

@@ -43,7 +43,7 @@ pub async fn disk<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments,
         match run_blocking(move || change(&root, &file, &action, round)).await {
             Ok(changed) => {
                 scene.asker.note_file_written();
-                scene.asker.note_files_watched(u64::from(is_watched));
+                scene.asker.note_watched(is_watched);
                 changes.extend(changed);
             }
             Err(error) if regular_file::is_disk_error(&error) => {
@@ -208,7 +208,7 @@ pub async fn checkout<S: Stage>(
     git(root, &["checkout", "--force", "--quiet", &options.rev, "--"]).await?;
     for is_watched in watched {
         scene.asker.note_file_written();
-        scene.asker.note_files_watched(u64::from(is_watched));
+        scene.asker.note_watched(is_watched);
     }
     if changes.is_empty() {
         warn(
@@ -256,7 +256,7 @@ pub async fn shell<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments
     let paths: Vec<PathBuf> = changes.iter().map(|change| change.path.clone()).collect();
     for is_watched in scene.stage.watched(&paths) {
         scene.asker.note_file_written();
-        scene.asker.note_files_watched(u64::from(is_watched));
+        scene.asker.note_watched(is_watched);
     }
     announce(scene, documents, &changes).await
 }

@@ -180,7 +180,7 @@ impl Phases {
             let light = end.idle.as_ref().map_or(0, |idle| idle.sent);
             let others = [light, end.parked, end.files_written, commands];
             step.others = Some(others.into_iter().fold(0, u64::saturating_add));
-            step.files_watched = Some(end.files_watched);
+            step.files_watched = end.files_watched;
             step.parked = Some(end.parked);
             step.skipped = end.skipped;
             step.looked_for.clone_from(&end.looked_for);

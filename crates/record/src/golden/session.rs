@@ -231,7 +231,7 @@ impl Session {
             skipped: false,
             parked: 0,
             files_written: 0,
-            files_watched: 0,
+            files_watched: None,
             pulls_open: 0,
             looked_for: None,
             idle,

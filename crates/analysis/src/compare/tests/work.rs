@@ -39,7 +39,7 @@ fn step(step: u32, requests: u64, hits: u64) -> StepSummary {
         answered: Some(hits),
         notifications: None,
         others: Some(0),
-        files_watched: Some(0),
+        files_watched: None,
         parked: Some(0),
         skipped: false,
         looked_for: None,
