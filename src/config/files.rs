@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use ignore::WalkBuilder;
+use ignore::{Walk, WalkBuilder};
 
 use super::glob::Glob;
 use base::units::Size;
@@ -70,18 +70,22 @@ pub fn find(root: &Path, pattern: &Glob, exclude: &[Glob]) -> io::Result<FoundFi
     Ok(listing)
 }
 
-/// The files under `root` but for those of directories that no server needs, each with what changes when it is written to.
-pub fn snapshot(root: &Path) -> io::Result<BTreeMap<PathBuf, FileState>> {
+/// Everything under `root` that a copy of it has.
+pub fn walk_copied(root: &Path) -> Walk {
     let top = root.to_owned();
-    let walk = WalkBuilder::new(root)
+    WalkBuilder::new(root)
         .standard_filters(false)
         .filter_entry(move |entry| {
             let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
             entry.path() == top || !is_left_out(entry.path(), is_dir)
         })
-        .build();
+        .build()
+}
+
+/// The files under `root` that a copy has, each with what changes when it is written to.
+pub fn snapshot(root: &Path) -> io::Result<BTreeMap<PathBuf, FileState>> {
     let mut files = BTreeMap::new();
-    for entry in walk {
+    for entry in walk_copied(root) {
         let entry = entry.map_err(io::Error::other)?;
         let meta = entry.metadata().map_err(io::Error::other)?;
         if meta.is_file() {

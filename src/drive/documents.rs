@@ -154,7 +154,7 @@ impl OpenDocuments {
         &self.files[file].path
     }
 
-    /// The open document of a file, and its number; `None` if it is not open.
+    /// The index of the open document of a file; `None` if it is not open.
     pub fn open_at(&self, path: &Path) -> Option<usize> {
         self.open.iter().position(|paper| self.files[paper.file].path == path)
     }

@@ -72,11 +72,9 @@ pub async fn act<S: Stage>(
         Step::Save(options) => documents::save(scene, documents, options).await,
         Step::Edit(options) => documents::edit(scene, documents, options).await,
         Step::Touch(options) => documents::touch(scene, documents, options).await,
-        Step::Disk(options) => world::disk(scene, documents, options).await,
-        Step::Checkout(options) => world::checkout(scene, documents, options).await,
-        Step::Shell(options) => world::shell(scene, documents, options).await,
-        Step::Settings(options) => world::settings(scene, options).await,
-        Step::Folders(options) => world::folders(scene, options).await,
+        Step::Disk(_) | Step::Checkout(_) | Step::Shell(_) | Step::Settings(_) | Step::Folders(_) => {
+            world::change(scene, documents, step).await
+        }
         Step::Type(options) => typing::type_snippets(scene, documents, options).await,
         Step::Notification(options) => queries::notification(scene, documents, options).await,
         Step::Pause(options) => {
@@ -95,21 +93,14 @@ pub async fn act<S: Stage>(
             end.self_report = Some(release::report(scene, options).await?);
             Ok(())
         }
-        asking => ask(scene, documents, asking).await,
-    }
-}
-
-/// Plays a step that sends requests.
-async fn ask<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, step: &Step) -> Result<(), Stop> {
-    match step {
         Step::TypeAndComplete(options) => typing::completing(scene, documents, options).await,
         Step::Definition(options)
         | Step::TypeDefinition(options)
         | Step::Implementation(options)
         | Step::Hover(options)
         | Step::DocumentHighlight(options)
+        | Step::SelectionRange(options)
         | Step::SignatureHelp(options) => positions::request_per_place(scene, documents, step, options).await,
-        Step::SelectionRange(options) => positions::selection_range(scene, documents, options).await,
         Step::References(options) => positions::references(scene, documents, options).await,
         Step::Completion(options) => positions::completion(scene, documents, options).await,
         Step::Rename(options) => positions::rename(scene, documents, options).await,
@@ -127,7 +118,6 @@ async fn ask<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, step
         Step::Diagnostics(options) => queries::diagnostics(scene, documents, options).await,
         Step::ExecuteCommand(options) => queries::execute_command(scene, documents, options).await,
         Step::Request(options) => queries::request(scene, documents, options).await,
-        _asks_nothing => Ok(()),
     }
 }
 

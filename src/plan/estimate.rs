@@ -4,7 +4,7 @@ use std::iter::Sum;
 use std::ops::{Add, Mul};
 use std::time::Duration;
 
-use crate::config::step::{self, Count, Idle, IdleEnd, IdleMode, Open, Pick};
+use crate::config::step::{self, Count, Disk, Idle, IdleEnd, IdleMode, Open, Pick, Touch};
 use crate::config::{Phase, Repeat, Scenario, Step};
 use base::units::Span;
 
@@ -211,7 +211,8 @@ impl Walk {
                 notification_amount(closed, options.cadence)
             }
             Step::Save(options) => notification_amount(self.documents(options.files), options.cadence),
-            Step::Touch(_) | Step::Disk(_) => self.changes_on_disk(step),
+            Step::Touch(options) => self.touch_amount(options),
+            Step::Disk(options) => disk_amount(options),
             Step::Checkout(_) | Step::Shell(_) | Step::Settings(_) | Step::Folders(_) => Amount {
                 notifications: 1,
                 ..Amount::default()
@@ -246,28 +247,12 @@ impl Walk {
         }
     }
 
-    fn changes_on_disk(&self, step: &Step) -> Amount {
-        match step {
-            Step::Touch(options) => {
-                let files = options.files.times().min(self.files);
-                let messages = if options.batch { 1 } else { files };
-                Amount {
-                    notifications: messages,
-                    ..wait_amount(times(options.cadence.0, files))
-                }
-            }
-            Step::Disk(options) => {
-                let files = if options.glob.is_some() {
-                    options.files.map_or(1, Count::times)
-                } else {
-                    1
-                };
-                Amount {
-                    notifications: 1,
-                    ..wait_amount(times(options.cadence.0, files))
-                }
-            }
-            _ => Amount::default(),
+    fn touch_amount(&self, options: &Touch) -> Amount {
+        let files = options.files.times().min(self.files);
+        let messages = if options.batch { 1 } else { files };
+        Amount {
+            notifications: messages,
+            ..wait_amount(times(options.cadence.0, files))
         }
     }
 
@@ -295,6 +280,15 @@ fn idle_detail(step: &Step) -> String {
         IdleEnd::After(_) => mode.to_owned(),
         IdleEnd::Settled { at_most: None } => format!("{mode} until settled"),
         IdleEnd::Settled { at_most: Some(most) } => format!("{mode} until settled or {most}"),
+    }
+}
+
+/// At least one file, since how many match a pattern is not known.
+fn disk_amount(options: &Disk) -> Amount {
+    let files = options.files.map_or(1, Count::times);
+    Amount {
+        notifications: 1,
+        ..wait_amount(times(options.cadence.0, files))
     }
 }
 

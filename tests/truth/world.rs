@@ -7,13 +7,19 @@ use serde_json::Value;
 
 use crate::ground::{PreparedWorkspace, scenario};
 
+/// A scenario that starts the server, and then plays these phases.
+fn world(phases: &str) -> String {
+    let start = "\n[[phase]]\nname = \"start\"\nsteps = [{ start = {} }]\n";
+    scenario("world", "200ms", &format!("{start}{phases}"))
+}
+
 /// A server that loses 1 MiB with every watched file whose content is new to it.
 fn keeper(phases: &str) -> PreparedWorkspace {
-    PreparedWorkspace::new(
-        &scenario("world", "200ms", phases),
-        "def price(item):\n    return item\n\n\nprice(1)\n",
+    PreparedWorkspace::new(&world(phases), "def price(item):\n    return item\n\n\nprice(1)\n").with_server(
+        "keeps",
+        &["--leak-per-content", "1MiB"],
+        "",
     )
-    .with_server("keeps", &["--leak-per-content", "1MiB"], "")
 }
 
 fn report(place: &PreparedWorkspace, more: &[&str]) -> Value {
@@ -44,9 +50,6 @@ fn increment(report: &Value, phase: &str) -> f64 {
 fn each_file_that_disk_changes_is_announced_once_with_its_new_content() {
     let place = keeper(
         r#"
-[[phase]]
-name = "start"
-steps = [{ start = {} }]
 [[phase]]
 name = "write"
 steps = [{ disk = { path = "made/new.py", write = "x = 1" } }]
@@ -88,8 +91,8 @@ fn git(place: &PreparedWorkspace, words: &[&str]) {
 
 const SWITCHES: &str = r#"
 [[phase]]
-name = "start"
-steps = [{ start = {} }, { open = { files = 1 } }]
+name = "open"
+steps = [{ open = { files = 1 } }]
 [[phase]]
 name = "switch"
 steps = [{ checkout = { rev = "two" } }, { hover = { per-file = 1 } }]
@@ -111,10 +114,7 @@ fn a_checkout_that_cannot_be_played_is_refused_before_anything_starts() {
     let (_, message) = place.ends(2, &["run", "scenario.toml", "--server", "keeps", "--out", "out"]);
     assert!(message.contains("is not the root of a git repository"), "{message}");
     add_branches(&place);
-    place.write(
-        "scenario.toml",
-        &scenario("world", "200ms", &SWITCHES.replace("two", "three")),
-    );
+    place.write("scenario.toml", &world(&SWITCHES.replace("two", "three")));
     let (_, message) = place.ends(2, &["run", "scenario.toml", "--server", "keeps", "--out", "out"]);
     assert!(message.contains("has no commit `three`"), "{message}");
 }
@@ -123,9 +123,6 @@ fn a_checkout_that_cannot_be_played_is_refused_before_anything_starts() {
 fn a_command_of_a_scenario_runs_only_where_the_user_permits_it() {
     let place = keeper(
         r#"
-[[phase]]
-name = "start"
-steps = [{ start = {} }]
 [[phase]]
 name = "generate"
 steps = [{ shell = { command = "for i in 1 2 3; do echo $i > made_$i.py; done" } }]
@@ -147,9 +144,6 @@ steps = [{ shell = { command = "for i in 1 2 3; do echo $i > made_$i.py; done" }
 fn settings_and_folders_are_sent_and_hold_for_a_server_that_is_started_again() {
     let place = keeper(
         r#"
-[[phase]]
-name = "start"
-steps = [{ start = {} }]
 [[phase]]
 name = "change"
 steps = [{ folders = { add = ["pack*"] } }, { settings = { fixture = { on = true } } }]

@@ -100,10 +100,6 @@ impl PathBelow {
     pub fn resolve(&self, root: &Path, round: u32) -> PathBuf {
         root.join(in_round(&self.0, round))
     }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 impl TryFrom<String> for PathBelow {

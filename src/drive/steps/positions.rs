@@ -15,7 +15,7 @@ use crate::drive::{Stage, Stop};
 
 use super::{Scene, files, lanes};
 
-/// One request per place: definition, hover, signature help and similar.
+/// One request per place: definition, hover, signature help, selection range and similar.
 pub async fn request_per_place<S: Stage>(
     scene: &Scene<'_, S>,
     documents: &OpenDocuments,
@@ -26,25 +26,13 @@ pub async fn request_per_place<S: Stage>(
     let place = super::place(step).unwrap_or(TargetKind::Name);
     let targets = documents.targets(files(options.files), options.per_file.get() as usize, place);
     each(&targets, lanes(options.ask()), async |target| {
-        scene.asker.ask(method, &position_params(documents, target)).await
-    })
-    .await
-}
-
-/// `selection-range`: one request per place.
-pub async fn selection_range<S: Stage>(
-    scene: &Scene<'_, S>,
-    documents: &OpenDocuments,
-    options: &AtPositions,
-) -> Result<(), Stop> {
-    let targets = documents.targets(files(options.files), options.per_file.get() as usize, TargetKind::Name);
-    each(&targets, lanes(options.ask()), async |target| {
-        let document = documents.document(target.file);
-        let params = json!({
-            "textDocument": document.identifier(),
-            "positions": [document.position(target.offset)],
-        });
-        scene.asker.ask("textDocument/selectionRange", &params).await
+        let mut params = position_params(documents, target);
+        if matches!(step, Step::SelectionRange(_))
+            && let Some(position) = params.as_object_mut().and_then(|params| params.remove("position"))
+        {
+            params["positions"] = json!([position]);
+        }
+        scene.asker.ask(method, &params).await
     })
     .await
 }

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use lsp_types::WorkspaceFolder;
 use serde_json::{Value, json};
 
+use crate::config::Step;
 use crate::config::files::{self, FileState};
 use crate::config::step::{Checkout, Disk, DiskAction, EditMode, Folders, Settings, Shell, in_round};
 use crate::drive::documents::{OpenDocuments, run_blocking};
@@ -25,8 +26,20 @@ use super::{Cadence, Scene};
 /// Most bytes of a file that a step changes.
 const MOST: u64 = 64 << 20;
 
+/// Plays a step of this file; any other does nothing.
+pub async fn change<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, step: &Step) -> Result<(), Stop> {
+    match step {
+        Step::Disk(options) => disk(scene, documents, options).await,
+        Step::Checkout(options) => checkout(scene, documents, options).await,
+        Step::Shell(options) => shell(scene, documents, options).await,
+        Step::Settings(options) => settings(scene, options).await,
+        Step::Folders(options) => folders(scene, options).await,
+        _ => Ok(()),
+    }
+}
+
 /// `disk`: does the same to each file that is named, then notifies the server once.
-pub async fn disk<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Disk) -> Result<(), Stop> {
+async fn disk<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Disk) -> Result<(), Stop> {
     let round = scene.place.phase.cycle + 1;
     let Some((name, action)) = options.actions().into_iter().next() else {
         return Ok(());
@@ -40,10 +53,9 @@ pub async fn disk<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments,
     for (path, is_watched) in chosen.into_iter().zip(watched) {
         cadence.tick().await;
         let (root, file, action) = (scene.job.root.clone(), path.clone(), action.clone());
-        match run_blocking(move || change(&root, &file, &action, round)).await {
+        match run_blocking(move || change_file(&root, &file, &action, round)).await {
             Ok(changed) => {
-                scene.asker.note_file_written();
-                scene.asker.note_watched(is_watched);
+                note_changes(scene, &[is_watched]);
                 changes.extend(changed);
             }
             Err(error) if regular_file::is_disk_error(&error) => {
@@ -86,7 +98,7 @@ async fn chosen_files<S: Stage>(scene: &Scene<'_, S>, options: &Disk, round: u32
 }
 
 /// Changes one file; returns what a watcher sees.
-fn change(root: &Path, path: &Path, action: &DiskAction, round: u32) -> io::Result<Vec<FileChange>> {
+fn change_file(root: &Path, path: &Path, action: &DiskAction, round: u32) -> io::Result<Vec<FileChange>> {
     let existed = path.symlink_metadata().is_ok();
     let written = if existed { CHANGED } else { CREATED };
     let kind = match action {
@@ -190,8 +202,21 @@ async fn announce<S: Stage>(
     scene.asker.flushed().await
 }
 
+fn watched_changes<S: Stage>(scene: &Scene<'_, S>, changes: &[FileChange]) -> Vec<bool> {
+    let paths: Vec<PathBuf> = changes.iter().map(|change| change.path.clone()).collect();
+    scene.stage.watched(&paths)
+}
+
+/// Counts changed files, each true if the server watches it by itself.
+fn note_changes<S: Stage>(scene: &Scene<'_, S>, watched: &[bool]) {
+    for is_watched in watched {
+        scene.asker.note_file_written();
+        scene.asker.note_watched(*is_watched);
+    }
+}
+
 /// `checkout`: the files become those of another commit, at once, as when a user switches branches.
-pub async fn checkout<S: Stage>(
+async fn checkout<S: Stage>(
     scene: &Scene<'_, S>,
     documents: &mut OpenDocuments,
     options: &Checkout,
@@ -203,13 +228,10 @@ pub async fn checkout<S: Stage>(
     )
     .await?;
     let changes = differing_files(root, &differing);
-    let paths: Vec<PathBuf> = changes.iter().map(|change| change.path.clone()).collect();
-    let watched = scene.stage.watched(&paths);
+    // Before they change: a deleted file is watched no more.
+    let watched = watched_changes(scene, &changes);
     git(root, &["checkout", "--force", "--quiet", &options.rev, "--"]).await?;
-    for is_watched in watched {
-        scene.asker.note_file_written();
-        scene.asker.note_watched(is_watched);
-    }
+    note_changes(scene, &watched);
     if changes.is_empty() {
         warn(
             scene,
@@ -240,7 +262,7 @@ fn differing_files(root: &Path, listing: &str) -> Vec<FileChange> {
 }
 
 /// `shell`: runs a command of the scenario in the copy, and tells the server of the files that it changed.
-pub async fn shell<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Shell) -> Result<(), Stop> {
+async fn shell<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, options: &Shell) -> Result<(), Stop> {
     let root = &scene.job.root;
     let line = in_round(&options.command, scene.place.phase.cycle + 1);
     let shown = format!("run `{line}`");
@@ -253,11 +275,7 @@ pub async fn shell<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments
         Err(_) => return Err(Stop::failed(shown)(io::ErrorKind::TimedOut.into())),
     };
     let changes = differences(&before, &snapshot(root).await?);
-    let paths: Vec<PathBuf> = changes.iter().map(|change| change.path.clone()).collect();
-    for is_watched in scene.stage.watched(&paths) {
-        scene.asker.note_file_written();
-        scene.asker.note_watched(is_watched);
-    }
+    note_changes(scene, &watched_changes(scene, &changes));
     announce(scene, documents, &changes).await
 }
 
@@ -329,7 +347,7 @@ async fn output(command: &mut tokio::process::Command, root: &Path, shown: &str)
 }
 
 /// `settings`: the profile's settings with these in them, from now on.
-pub async fn settings<S: Stage>(scene: &Scene<'_, S>, options: &Settings) -> Result<(), Stop> {
+async fn settings<S: Stage>(scene: &Scene<'_, S>, options: &Settings) -> Result<(), Stop> {
     let client = &scene.session.client;
     let mut answers = client.answers();
     merge(&mut answers.settings, &Value::Object(options.0.clone()));
@@ -357,7 +375,7 @@ fn merge(settings: &mut Value, changes: &Value) {
 }
 
 /// `folders`: adds and removes workspace folders.
-pub async fn folders<S: Stage>(scene: &Scene<'_, S>, options: &Folders) -> Result<(), Stop> {
+async fn folders<S: Stage>(scene: &Scene<'_, S>, options: &Folders) -> Result<(), Stop> {
     let client = &scene.session.client;
     let root = scene.job.root.clone();
     let globs = options.add.clone();
@@ -424,7 +442,7 @@ mod tests {
         let root = directory.path().canonicalize().unwrap();
         let path = root.join("a.txt");
         std::fs::write(&path, "one").unwrap();
-        let changes = change(&root, &path, &action(text), 2).unwrap();
+        let changes = change_file(&root, &path, &action(text), 2).unwrap();
         let kinds = changes.iter().map(|change| change.kind).collect();
         (std::fs::read_to_string(&path).ok(), kinds)
     }
@@ -463,12 +481,12 @@ mod tests {
         std::os::unix::fs::symlink(&outside, copy.join("link")).unwrap();
         std::os::unix::fs::symlink(outside.join("file"), copy.join("file")).unwrap();
         for path in ["link/file", "file", "link/deep/file"] {
-            let written = change(&copy, &copy.join(path), &action("write = \"x\""), 1);
+            let written = change_file(&copy, &copy.join(path), &action("write = \"x\""), 1);
             assert!(written.is_err(), "{path}");
         }
         let renamed = action("rename = \"link/file\"");
         std::fs::write(copy.join("own"), "x").unwrap();
-        assert!(change(&copy, &copy.join("own"), &renamed, 1).is_err());
+        assert!(change_file(&copy, &copy.join("own"), &renamed, 1).is_err());
         assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
     }
 

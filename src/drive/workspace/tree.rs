@@ -4,10 +4,9 @@ use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use ignore::WalkBuilder;
 use sha2::{Digest, Sha256};
 
-use crate::config::files::is_left_out;
+use crate::config::files::walk_copied;
 use base::Cancel;
 use record::TreeFacts;
 use record::regular_file;
@@ -64,16 +63,8 @@ fn facts_up_to(root: &Path, most: u64, cancel: &Cancel) -> Option<TreeFacts> {
 
 /// Files and links, sorted, each with a relative path whose bytes are the same on every system.
 fn entries(root: &Path) -> Option<Vec<(Vec<u8>, PathBuf)>> {
-    let top = root.to_owned();
-    let walk = WalkBuilder::new(root)
-        .standard_filters(false)
-        .filter_entry(move |entry| {
-            let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
-            entry.path() == top || !is_left_out(entry.path(), is_dir)
-        })
-        .build();
     let mut paths = Vec::new();
-    for entry in walk {
+    for entry in walk_copied(root) {
         let entry = entry.ok()?;
         if entry
             .file_type()
