@@ -353,6 +353,7 @@ fn step_end(phase: &PhaseRef) -> StepEnd {
         hits: HOUR,
         notifications: 0,
         parked: 0,
+        cancelled: 0,
         files_written: 0,
         files_watched: None,
         pulls_open: 0,

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::decode::{Document, Segment};
 use super::problem::Mistake;
 use super::scenario::{FORMAT, Isolation, Phase, Repeat, Scenario, Settle, SettleLimits};
-use super::step::{Disk, Idle, IdleMode, Step, template};
+use super::step::{Ask, Disk, Idle, IdleMode, Step, template};
 use super::wording::instead;
 use crate::config::is_file_name;
 
@@ -235,6 +235,9 @@ impl Check<'_, '_> {
             let tail = [name.into(), member.into()];
             path.iter().copied().chain(tail).collect()
         };
+        if let Some(ask) = step.ask() {
+            self.cancellation(&at, ask);
+        }
         match step {
             Step::Idle(options) => self.idle(&at, options),
             Step::WorkspaceSymbol(options) if options.queries.is_empty() => {
@@ -287,6 +290,16 @@ impl Check<'_, '_> {
             Step::Type(options) => self.text(&at("text"), options.text.as_deref()),
             Step::TypeAndComplete(options) => self.text(&at("text"), options.text.as_deref()),
             _ => {}
+        }
+    }
+
+    fn cancellation<'p>(&mut self, at: &impl Fn(&'static str) -> Vec<Segment<'p>>, ask: Ask) {
+        let (Some(patience), Some(deadline)) = (ask.cancel_after, ask.deadline) else {
+            return;
+        };
+        if patience >= deadline {
+            let title = format!("no request is open after {patience}: its deadline is {deadline}");
+            self.add(&at("cancel-after"), title, "cancel before the deadline");
         }
     }
 

@@ -12,8 +12,9 @@ pub use actions::{
 };
 pub use idle::{Idle, IdleEnd, IdleMode, Light, Until};
 pub use options::{
-    Ask, AtPositions, CallHierarchy, Calls, CodeAction, CompleteOn, Completion, Count, Diagnostics, ExecuteCommand,
-    Expect, PerDocument, Reach, References, Rename, Request, TypeAndComplete, WorkspaceSymbol, sent,
+    Ask, AtPositions, CallHierarchy, Calls, CodeAction, CompleteOn, Completion, Count, CursorWalk, Diagnostics,
+    ExecuteCommand, Expect, OnTypeFormatting, PerDocument, Reach, References, Rename, Request, TypeAndComplete,
+    WorkspaceSymbol, sent,
 };
 pub use release::{PurgeMethod, Release, SelfReport};
 pub use world::{Checkout, Disk, DiskAction, Folders, PathBelow, Replacement, Settings, Shell, in_round};
@@ -128,6 +129,10 @@ steps! {
     DocumentLink(PerDocument) = "document-link" on open asks "textDocument/documentLink",
     /// Asks for ever larger selections.
     SelectionRange(AtPositions) = "selection-range" on open asks "textDocument/selectionRange",
+    /// Moves the cursor through documents.
+    CursorWalk(CursorWalk) = "cursor-walk" on open asks "textDocument/hover",
+    /// Asks for formatting after a key.
+    OnTypeFormatting(OnTypeFormatting) = "on-type-formatting" on open asks "textDocument/onTypeFormatting",
     /// Asks for calls.
     CallHierarchy(CallHierarchy) = "call-hierarchy" on open asks "textDocument/prepareCallHierarchy",
     /// Pulls diagnostics.
@@ -169,6 +174,8 @@ impl Step {
             Step::Diagnostics(options) if options.workspace => Some("workspace/diagnostic"),
             Step::Request(options) => Some(&options.method),
             Step::Folders(_) => Some("workspace/didChangeWorkspaceFolders"),
+            // It does without what the server lacks.
+            Step::CursorWalk(_) => None,
             _ => self.row().asks.map(|(method, _)| method),
         }
     }
@@ -183,6 +190,14 @@ impl Step {
         match self {
             Step::TypeAndComplete(_) | Step::Completion(_) => &["completionItem/resolve"],
             Step::CodeAction(_) => &["codeAction/resolve"],
+            Step::CursorWalk(_) => &[
+                "textDocument/documentHighlight",
+                "textDocument/codeAction",
+                "textDocument/signatureHelp",
+                "textDocument/inlayHint",
+                "textDocument/semanticTokens/range",
+                "textDocument/semanticTokens/full",
+            ],
             Step::CallHierarchy(_) => &["callHierarchy/incomingCalls", "callHierarchy/outgoingCalls"],
             _ => &[],
         }
@@ -204,6 +219,7 @@ impl Step {
             Step::Edit(_)
                 | Step::Type(_)
                 | Step::TypeAndComplete(_)
+                | Step::OnTypeFormatting(_)
                 | Step::Save(_)
                 | Step::Touch(_)
                 | Step::Disk(_)

@@ -30,8 +30,11 @@ pub struct Asker<'a, S> {
     client: &'a Client,
     stage: &'a S,
     deadline: Duration,
+    /// Time after which requests that count are cancelled.
+    cancel_after: Option<Duration>,
     requests: Cell<u64>,
     hits: Cell<u64>,
+    cancelled: Cell<u64>,
     notifications: Cell<u64>,
     parked: Cell<u64>,
     files_written: Cell<u64>,
@@ -73,13 +76,23 @@ impl<'a, S: Stage> Asker<'a, S> {
             client,
             stage,
             deadline,
+            cancel_after: None,
             requests: Cell::new(0),
             hits: Cell::new(0),
+            cancelled: Cell::new(0),
             notifications: Cell::new(0),
             parked: Cell::new(0),
             files_written: Cell::new(0),
             files_watched: Cell::new(None),
             errors: RefCell::default(),
+        }
+    }
+
+    /// Cancels requests that count and are not answered after this time.
+    pub fn cancelling_after(self, patience: Option<Duration>) -> Asker<'a, S> {
+        Asker {
+            cancel_after: patience,
+            ..self
         }
     }
 
@@ -214,6 +227,11 @@ impl<'a, S: Stage> Asker<'a, S> {
         self.parked.get()
     }
 
+    /// Requests that the server gave up when they were cancelled.
+    pub fn cancelled(&self) -> u64 {
+        self.cancelled.get()
+    }
+
     /// Files that the step changed on disk, and those of them that the server watches by itself.
     pub fn changed_files(&self) -> (u64, Option<u64>) {
         (self.files_written.get(), self.files_watched.get())
@@ -240,6 +258,7 @@ impl<'a, S: Stage> Asker<'a, S> {
     ) -> Result<Body, Stop> {
         let ask = RequestOptions {
             deadline: ask.deadline + fault::GRACE,
+            cancel_after: if counts { self.cancel_after } else { None },
             ..ask
         };
         let open = Open {
@@ -269,6 +288,8 @@ impl<'a, S: Stage> Asker<'a, S> {
         } else if counts {
             self.requests.set(self.requests.get() + 1);
             self.hits.set(self.hits.get() + u64::from(outcome == Outcome::Hit));
+            self.cancelled
+                .set(self.cancelled.get() + u64::from(outcome == Outcome::Cancelled));
             if let Outcome::Error { code, message } = &outcome {
                 self.errors.borrow_mut().add(*code, message);
             }
@@ -276,7 +297,12 @@ impl<'a, S: Stage> Asker<'a, S> {
         match outcome {
             Outcome::TimedOut => Err(late(&method, self.deadline, 0)),
             Outcome::Lost => Err(Stop::Gone),
-            Outcome::Hit | Outcome::Empty | Outcome::Null | Outcome::Parked | Outcome::Error { .. } => Ok(()),
+            Outcome::Hit
+            | Outcome::Empty
+            | Outcome::Null
+            | Outcome::Cancelled
+            | Outcome::Parked
+            | Outcome::Error { .. } => Ok(()),
         }
     }
 }
@@ -400,7 +426,15 @@ pub fn record_reply(method: &str, reply: Reply) -> Written {
             code,
             message,
             retries,
-        } => answered(bare(error(code, &message)), latency, retries).into(),
+            is_cancelled,
+        } => {
+            let outcome = if is_cancelled {
+                Outcome::Cancelled
+            } else {
+                error(code, &message)
+            };
+            answered(bare(outcome), latency, retries).into()
+        }
         Reply::Unreadable { latency, why, retries } => {
             let outcome = error(PARSE_ERROR, &format!("the answer is not JSON: {why}"));
             answered(bare(outcome), latency, retries).into()

@@ -289,6 +289,7 @@ impl<'a, S: Stage> Player<'a, S> {
             hits: 0,
             notifications: 0,
             skipped: self.skips(step),
+            cancelled: 0,
             parked: 0,
             files_written: 0,
             files_watched: None,
@@ -329,9 +330,11 @@ impl<'a, S: Stage> Player<'a, S> {
     async fn act(&mut self, step: &Step, end: &mut StepEnd) -> Result<(u64, Errors), Stop> {
         self.observed = None;
         let session = self.session.as_ref().ok_or(Stop::Gone)?;
-        let own_deadline = step.ask().and_then(|ask| ask.deadline);
+        let ask = step.ask();
+        let own_deadline = ask.and_then(|ask| ask.deadline);
         let deadline = own_deadline.unwrap_or_else(|| self.job.scenario.deadline()).0;
-        let asker = Asker::new(&session.client, self.stage, deadline);
+        let cancel_after = ask.and_then(|ask| ask.cancel_after);
+        let asker = Asker::new(&session.client, self.stage, deadline).cancelling_after(cancel_after.map(|span| span.0));
         let scene = steps::Scene {
             session,
             stage: self.stage,
@@ -351,10 +354,24 @@ impl<'a, S: Stage> Player<'a, S> {
         };
         (end.requests, end.hits, end.notifications) = asker.tally();
         end.parked = asker.parked();
+        end.cancelled = asker.cancelled();
         (end.files_written, end.files_watched) = asker.changed_files();
         end.pulls_open = session.client.open_pulls();
         if end.requests + asker.parked() == 0 && result.is_ok() && step.ask().is_some() {
             end.looked_for = Some(steps::sought_target(step, documents));
+        }
+        if let Some(patience) = cancel_after
+            && end.requests > 0
+            && end.cancelled == 0
+        {
+            let text = format!(
+                "`{}` cancelled no request after {patience}: the server had answered, or answered all the same",
+                end.name
+            );
+            self.stage.record(Event::Warning(Warning {
+                kind: WarningKind::Scenario,
+                text,
+            }));
         }
         session.client.hold_pulls(false);
         result.map(|()| (asker.parked(), asker.errors()))

@@ -1,5 +1,6 @@
 //! Executes each kind of step.
 
+mod cursor;
 mod documents;
 mod idle;
 mod positions;
@@ -101,6 +102,8 @@ pub async fn act<S: Stage>(
         | Step::DocumentHighlight(options)
         | Step::SelectionRange(options)
         | Step::SignatureHelp(options) => positions::request_per_place(scene, documents, step, options).await,
+        Step::CursorWalk(options) => cursor::walk(scene, documents, options).await,
+        Step::OnTypeFormatting(options) => cursor::format_on_type(scene, documents, options).await,
         Step::References(options) => positions::references(scene, documents, options).await,
         Step::Completion(options) => positions::completion(scene, documents, options).await,
         Step::Rename(options) => positions::rename(scene, documents, options).await,
@@ -124,9 +127,12 @@ pub async fn act<S: Stage>(
 /// The kind of place that a step needs; `None` if it needs none, or picks its own.
 pub fn place(step: &Step) -> Option<TargetKind> {
     match step {
-        Step::Hover(_) | Step::DocumentHighlight(_) | Step::CodeAction(_) | Step::SelectionRange(_) => {
-            Some(TargetKind::Name)
-        }
+        Step::Hover(_)
+        | Step::DocumentHighlight(_)
+        | Step::CodeAction(_)
+        | Step::SelectionRange(_)
+        | Step::CursorWalk(_)
+        | Step::OnTypeFormatting(_) => Some(TargetKind::Name),
         Step::Definition(_)
         | Step::TypeDefinition(_)
         | Step::Implementation(_)

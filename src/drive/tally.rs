@@ -52,7 +52,8 @@ impl Tally {
         if end.hits > 0 {
             self.found.insert(end.phase.phase);
         }
-        let expects = ask.expect == Expect::Something;
+        // What the step cancelled is answered by that.
+        let expects = ask.expect == Expect::Something && end.cancelled == 0;
         // An optional step needs no place either.
         let must_ask = expects && !ask.optional;
         let place = (end.phase.phase, end.step);
@@ -159,6 +160,7 @@ mod tests {
             requests,
             hits,
             notifications: u64::from(step.changes() && !skipped),
+            cancelled: 0,
             parked: 0,
             files_written: 0,
             files_watched: None,

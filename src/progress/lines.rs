@@ -203,6 +203,7 @@ mod tests {
             hits,
             notifications,
             parked: 0,
+            cancelled: 0,
             files_written: 0,
             files_watched: None,
             pulls_open: 0,

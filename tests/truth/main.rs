@@ -19,6 +19,7 @@ mod decay;
 #[cfg(target_os = "linux")]
 mod documents;
 #[cfg(target_os = "linux")]
+mod editor_steps;
 mod edits;
 #[cfg(target_os = "linux")]
 mod faults;

@@ -431,6 +431,8 @@ pub struct MethodSummary {
     pub null: u64,
     /// With an error.
     pub errors: u64,
+    /// Given up by the server when the scenario cancelled them.
+    pub cancelled: u64,
     /// Without an answer by the deadline.
     pub timeouts: u64,
     /// Long polls that were still open.

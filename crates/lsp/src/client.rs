@@ -85,6 +85,8 @@ pub struct RequestOptions {
     pub keep: bool,
     /// True if the server may leave it open while nothing changes.
     pub parks: bool,
+    /// Time after which the server is told that the answer is no longer wanted. The answer is awaited all the same.
+    pub cancel_after: Option<Duration>,
 }
 
 impl RequestOptions {
@@ -94,6 +96,7 @@ impl RequestOptions {
             deadline,
             keep: false,
             parks: false,
+            cancel_after: None,
         }
     }
 
@@ -129,6 +132,8 @@ pub enum Reply {
         /// The message, cut to a bounded length.
         message: String,
         retries: u32,
+        /// True if the server gave the request up after [`RequestOptions::cancel_after`].
+        is_cancelled: bool,
     },
     /// An answer that cannot be read: it is not JSON, or the first answer does not name its request.
     Unreadable {
@@ -465,6 +470,17 @@ impl Client {
         }
         triggers.sort();
         triggers.dedup();
+        triggers
+    }
+
+    /// Characters after which the server formats, including registered ones.
+    pub fn formatting_triggers(&self) -> Vec<String> {
+        let mut triggers = self
+            .agreed()
+            .map_or_else(Vec::new, |agreed| agreed.formatting_triggers());
+        for options in self.registration_options("textDocument/onTypeFormatting") {
+            triggers.extend(support::formatting_triggers(&options));
+        }
         triggers
     }
 

@@ -45,6 +45,11 @@ pub const RETRIED: &[&str] = &[
     "workspaceSymbol/resolve",
 ];
 
+/// True if a server answers with this code what it has given up.
+pub(super) fn is_given_up(code: i64) -> bool {
+    matches!(code, REQUEST_CANCELLED | SERVER_CANCELLED | CONTENT_MODIFIED)
+}
+
 /// True if an error means "retry". `retrigger` is the server's `data.retriggerRequest`.
 pub(super) fn is_stale(method: &str, code: i64, retrigger: Option<bool>) -> bool {
     let transient = match code {

@@ -123,6 +123,11 @@ impl ServerCapabilities {
     pub fn completion_triggers(&self) -> Vec<String> {
         texts(&self.tree["completionProvider"]["triggerCharacters"])
     }
+
+    /// The characters after which the server formats.
+    pub fn formatting_triggers(&self) -> Vec<String> {
+        formatting_triggers(&self.tree["documentOnTypeFormattingProvider"])
+    }
 }
 
 /// Where a method is announced, as a path into the capabilities. The first entry with a prefix is the one that
@@ -249,6 +254,17 @@ pub fn may_register(client: &Value, method: &str) -> bool {
 /// `false` and null mean no; `true` and options, even empty ones, mean yes.
 fn present(value: &Value) -> bool {
     !matches!(value, Value::Null | Value::Bool(false))
+}
+
+/// The characters in the options of formatting after a key.
+pub(super) fn formatting_triggers(options: &Value) -> Vec<String> {
+    let mut triggers: Vec<String> = options["firstTriggerCharacter"]
+        .as_str()
+        .map(str::to_owned)
+        .into_iter()
+        .collect();
+    triggers.extend(texts(&options["moreTriggerCharacter"]));
+    triggers
 }
 
 pub(super) fn texts(value: &Value) -> Vec<String> {

@@ -265,6 +265,9 @@ pub struct StepEnd {
     /// Requests with a result that is neither null nor empty.
     pub hits: u64,
     pub notifications: u64,
+    /// Requests that the server gave up when the step cancelled them.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub cancelled: u64,
     /// Requests that were still open when the step no longer needed them.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub parked: u64,
@@ -342,6 +345,8 @@ pub enum Outcome {
         /// Cut to a bounded length.
         message: String,
     },
+    /// The server gave the request up when the scenario cancelled it.
+    Cancelled,
     /// No answer by the deadline; lsp-soak cancelled the request.
     TimedOut,
     /// A long poll that was still open when its step no longer needed it; not an error.

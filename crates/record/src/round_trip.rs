@@ -91,6 +91,7 @@ fn step_end() -> impl Strategy<Value = StepEnd> {
             requests,
             hits: 0,
             notifications: 2,
+            cancelled: 0,
             parked: 0,
             files_written: 0,
             files_watched: None,

@@ -60,6 +60,8 @@ pub enum Expect {
 pub struct Ask {
     /// Time limit of one request; the scenario's deadline when not given.
     pub deadline: Option<Span>,
+    /// Time after which each request is cancelled, as an editor does whose user went on.
+    pub cancel_after: Option<Span>,
     /// The results that it must have.
     pub expect: Expect,
     /// True if the step is left out when the server does not offer its method.
@@ -97,6 +99,8 @@ macro_rules! requests {
             $($(#[$doc])* pub $field: $kind,)*
             /// Time limit of one request; the scenario's deadline when not given.
             pub deadline: Option<Span>,
+            /// Cancels each request that is not answered by then, and waits for its answer.
+            pub cancel_after: Option<Span>,
             /// `"something"`: a step whose results are all null or empty fails. `"anything"`: it does not.
             pub expect: Expect,
             /// Leaves the step out when the server does not offer its method.
@@ -110,6 +114,7 @@ macro_rules! requests {
                 $name {
                     $($field: $default,)*
                     deadline: None,
+                    cancel_after: None,
                     expect: Expect::Something,
                     optional: false,
                     concurrency: Count::ONE,
@@ -128,6 +133,7 @@ macro_rules! requests {
             pub fn ask(&self) -> Ask {
                 Ask {
                     deadline: self.deadline,
+                    cancel_after: self.cancel_after,
                     expect: self.expect,
                     optional: self.optional,
                     concurrency: self.concurrency,
@@ -223,6 +229,26 @@ requests! {
         pub only: Vec<String> = Vec::new(),
         /// Number of actions of each list to resolve.
         pub resolve: u32 = 0,
+    }
+
+    /// Moves the cursor from identifier to identifier, and asks what the imitated editor asks by itself at each and for the
+    /// lines that come into view.
+    pub struct CursorWalk sends |own, open| open(own.files) * own.per_file.times() * 3 => {
+        /// Number of open documents; all when not given.
+        pub files: Option<Count> = None,
+        /// Number of identifiers in each.
+        pub per_file: Count = Count::TWENTY,
+        /// Time from one to the next.
+        pub cadence: Span = Span::from_millis(50),
+    }
+
+    /// Types a character after which the server formats at ends of lines, and asks for the edits; they are not made, and the
+    /// character is taken back.
+    pub struct OnTypeFormatting sends |own, open| open(own.files) * own.per_file.times() => {
+        /// Number of open documents; all when not given.
+        pub files: Option<Count> = None,
+        /// Number of lines in each.
+        pub per_file: Count = Count::TEN,
     }
 
     /// Asks for the calls into and out of functions.

@@ -143,7 +143,10 @@ impl Phases {
     /// A request of the scenario ended.
     pub fn request_ended(&mut self, outcome: &Outcome) {
         let Some(open) = self.open.last_mut() else { return };
-        if matches!(outcome, Outcome::Hit | Outcome::Empty | Outcome::Null) {
+        if matches!(
+            outcome,
+            Outcome::Hit | Outcome::Empty | Outcome::Null | Outcome::Cancelled
+        ) {
             open.results += 1;
         }
     }

@@ -46,6 +46,7 @@ impl Method {
             Outcome::Hit => figures.hits += 1,
             Outcome::Empty => figures.empty += 1,
             Outcome::Null => figures.null += 1,
+            Outcome::Cancelled => figures.cancelled += 1,
             Outcome::TimedOut => figures.timeouts += 1,
             Outcome::Parked => figures.parked += 1,
             Outcome::Lost => figures.lost += 1,

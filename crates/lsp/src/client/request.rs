@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
+use tokio::sync::oneshot::{self, error::RecvError};
 use tokio::time;
 
 use super::state::{Outcome, Shared};
@@ -40,7 +41,10 @@ async fn attempts(shared: &Shared, method: &str, params: Option<&RawValue>, ask:
         };
         let started = *first.get_or_insert(since);
         let attempt = Attempt { shared, id };
-        let outcome = outcome.await;
+        let (outcome, was_told) = match ask.cancel_after {
+            None => (outcome.await, false),
+            Some(patience) => await_cancelling(shared, id, outcome, patience).await,
+        };
         drop(attempt);
         match outcome {
             Err(_closed) => return Reply::Lost,
@@ -71,14 +75,16 @@ async fn attempts(shared: &Shared, method: &str, params: Option<&RawValue>, ask:
                 };
             }
             Ok(Outcome::Error { at, fault }) => {
-                let again = retry::is_stale(method, fault.code, fault.retrigger) && retries < shared.limits.retries;
-                if !again {
+                let is_cancelled = was_told && retry::is_given_up(fault.code);
+                let is_stale = retry::is_stale(method, fault.code, fault.retrigger);
+                if is_cancelled || !is_stale || retries >= shared.limits.retries {
                     let latency = at - started;
                     return Reply::Error {
                         latency,
                         code: fault.code,
                         message: fault.message,
                         retries,
+                        is_cancelled,
                     };
                 }
             }
@@ -87,6 +93,20 @@ async fn attempts(shared: &Shared, method: &str, params: Option<&RawValue>, ask:
         retries += 1;
         shared.state().totals.retries += 1;
     }
+}
+
+/// Waits for the answer. After `patience` tells the server that it is no longer wanted, and waits on. True if it was told.
+async fn await_cancelling(
+    shared: &Shared,
+    id: i64,
+    mut answer: oneshot::Receiver<Outcome>,
+    patience: Duration,
+) -> (Result<Outcome, RecvError>, bool) {
+    if let Ok(outcome) = time::timeout(patience, &mut answer).await {
+        return (outcome, false);
+    }
+    shared.ask_to_cancel(id);
+    (answer.await, true)
 }
 
 fn backoff(first: Duration, retries: u32) -> Duration {

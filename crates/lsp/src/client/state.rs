@@ -221,8 +221,20 @@ impl Shared {
         }
     }
 
+    /// Tells the server that the answer to an open request is no longer wanted. The request stays open.
+    pub(super) fn ask_to_cancel(&self, id: i64) {
+        let mut state = self.state();
+        if state.open.contains_key(&id) {
+            self.put_cancel(&mut state, id);
+        }
+    }
+
     fn send_cancel(&self, state: &mut State, id: i64) {
         state.cancelled.add(id);
+        self.put_cancel(state, id);
+    }
+
+    fn put_cancel(&self, state: &mut State, id: i64) {
         if state.closed.is_none() && !state.shutting_down {
             let params = json!({ "id": id });
             self.put(state, |out| {

@@ -229,6 +229,7 @@ impl Session {
             hits,
             notifications,
             skipped: false,
+            cancelled: 0,
             parked: 0,
             files_written: 0,
             files_watched: None,

@@ -76,6 +76,7 @@ pub fn methods(methods: &[&MethodSummary]) -> Vec<Column> {
         .number("null", 7, |method| units::count(method.null))
         .number("empty", 7, |method| units::count(method.empty))
         .number("errors", 6, |method| failures(method.errors))
+        .number("cancelled", 8, |method| units::count(method.cancelled))
         .number("timed out", 6, |method| failures(method.timeouts))
         .number("lost", 6, |method| failures(method.lost))
         .number("parked", 9, |method| units::count(method.parked))

@@ -1,0 +1,85 @@
+//! Steps that do what an editor does by itself: it follows the cursor, formats after a key, and cancels what nobody waits for.
+
+use serde_json::Value;
+
+use crate::ground::{PreparedWorkspace, scenario};
+
+const TEXT: &str = "def price(item):\n    return item\n\n\ndef total(items):\n    return price(items)\n\n\ntotal(1)\n";
+
+/// What a run of one step reports, with these options of the fixture.
+fn report(step: &str, options: &[&str]) -> Value {
+    let phases = format!(
+        "\n[[phase]]\nname = \"start\"\nsteps = [{{ start = {{}} }}, {{ open = {{ files = 1 }} }}]\n[[phase]]\nname = \"step\"\nsteps \
+         = [{{ {step} }}]\n"
+    );
+    let place = PreparedWorkspace::new(&scenario("editor", "200ms", &phases), TEXT).with_server("fixture", options, "");
+    let text = place.stdout(&[
+        "run", "scenario.toml", "--server", "fixture", "--out", "out", "-q", "--format", "json",
+    ]);
+    serde_json::from_str(&text).expect("it is JSON")
+}
+
+fn find_method<'r>(report: &'r Value, name: &str) -> Option<&'r Value> {
+    report["methods"]
+        .as_array()
+        .expect("it is a list")
+        .iter()
+        .find(|method| method["method"] == name)
+}
+
+fn warnings(report: &Value) -> String {
+    report["findings"].to_string()
+}
+
+#[test]
+fn a_slow_request_is_cancelled_and_its_answer_awaited() {
+    let report = report(
+        "hover = { per-file = 4, cancel-after = \"50ms\" }",
+        &["--slow", "400ms"],
+    );
+    let hover = find_method(&report, "textDocument/hover").expect("it was requested");
+    assert_eq!(
+        (&hover["count"], &hover["cancelled"], &hover["errors"]),
+        (&4.into(), &4.into(), &0.into()),
+        "{report:#}"
+    );
+    assert_eq!(report["ending"], "completed", "a cancelled request is answered");
+}
+
+#[test]
+fn a_step_that_cancelled_nothing_says_so() {
+    let report = report("hover = { per-file = 4, cancel-after = \"20s\" }", &[]);
+    assert!(
+        warnings(&report).contains("`hover` cancelled no request after 20.0 s"),
+        "{report:#}"
+    );
+}
+
+#[test]
+fn a_cursor_walks_through_names_and_asks_what_editors_ask() {
+    let report = report("cursor-walk = { per-file = 5, cadence = \"1ms\" }", &[]);
+    let counts = ["hover", "documentHighlight", "signatureHelp"].map(|name| {
+        let method = find_method(&report, &format!("textDocument/{name}"));
+        method.and_then(|method| method["count"].as_u64()).unwrap_or(0)
+    });
+    assert_eq!(counts[..2], [5, 5], "{report:#}");
+    assert!(
+        (1..5).contains(&counts[2]),
+        "signatures are asked for in calls alone: {counts:?}"
+    );
+    assert!(
+        warnings(&report).contains("does without `textDocument/inlayHint`"),
+        "what the server lacks is named"
+    );
+}
+
+#[test]
+fn a_server_formats_after_a_key_that_is_taken_back() {
+    let report = report("on-type-formatting = { per-file = 4 }", &[]);
+    let method = find_method(&report, "textDocument/onTypeFormatting").expect("it was requested");
+    assert_eq!(
+        (&method["count"], &method["hits"], &method["null"]),
+        (&4.into(), &2.into(), &2.into()),
+        "after `;` every second time"
+    );
+}
