@@ -6,6 +6,7 @@ pub mod command;
 pub mod document;
 pub mod documents;
 mod doubt;
+mod editor;
 pub mod fault;
 mod flood;
 pub mod language;

@@ -14,6 +14,7 @@ mod survivors;
 use std::io;
 use std::path::Path;
 
+use crate::config::step::StopBy;
 use crate::drive::documents::OpenDocuments;
 use crate::drive::session::Session;
 use crate::drive::{Job, Player, Stop, command, shutdown};
@@ -84,7 +85,7 @@ pub async fn soak(
 
     let ending = ending(stop.as_ref(), session.as_ref(), &live, &during).await;
     if let Some(session) = session {
-        leave(session, ending.as_ref(), interrupt, &live).await;
+        leave(session, ending.as_ref(), job, interrupt, &live).await;
     }
     live.stop_sampling();
     live.stop_tracing();
@@ -114,12 +115,19 @@ pub async fn soak(
 }
 
 /// Shuts the server down, at once if it was killed for its memory.
-async fn leave(mut session: Session, ending: Option<&Ending>, interrupt: &Interrupt, live: &Live) {
-    use Ending::{Disconnected, OverLimit, TimedOut, Wedged};
+async fn leave(mut session: Session, ending: Option<&Ending>, job: &Job, interrupt: &Interrupt, live: &Live) {
+    use Ending::{Completed, Disconnected, OverLimit, TimedOut, Wedged};
     if let Some(Wedged { .. } | TimedOut { .. } | Disconnected { .. }) = ending {
         session.give_up();
     }
     live.driven();
+    if ending == Some(&Completed) {
+        match job.scenario.end {
+            StopBy::Shutdown => {}
+            StopBy::Kill => return shutdown::kill(&session, live).await,
+            StopBy::EditorDies => return shutdown::orphan(&mut session, live, job.scenario.deadline().0).await,
+        }
+    }
     let is_killed = matches!(ending, Some(OverLimit { .. }));
     let at_once = async {
         if !is_killed {

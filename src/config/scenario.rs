@@ -5,7 +5,7 @@ use serde::Deserialize;
 use base::units::{Share, Span};
 
 use super::glob::Glob;
-use super::step::{Idle, IdleEnd, IdleMode, Step};
+use super::step::{Idle, IdleEnd, IdleMode, Step, StopBy};
 
 /// The newest scenario format that this version reads.
 pub const FORMAT: u32 = 1;
@@ -49,6 +49,9 @@ pub struct Scenario {
     /// Time limit of a request, unless its step says otherwise; 60 s when not given.
     #[serde(default)]
     pub deadline: Option<Span>,
+    /// The way in which the server is stopped after the last phase.
+    #[serde(default)]
+    pub end: StopBy,
     /// Name of the client capability profile: which editor is imitated; the server profile's when not given.
     #[serde(default)]
     pub capabilities: Option<String>,
@@ -274,6 +277,7 @@ impl Scenario {
             readiness: Readiness::default(),
             settle: Settle::default(),
             deadline: None,
+            end: StopBy::Shutdown,
             capabilities: None,
             collect: false,
             phases: vec![Phase {
@@ -294,6 +298,13 @@ impl Scenario {
     /// Time limit of a request whose step does not say.
     pub fn deadline(&self) -> Span {
         self.deadline.unwrap_or(Span::from_secs(60))
+    }
+
+    /// True if the imitated editor dies, at the end or before a restart.
+    pub fn lets_editor_die(&self) -> bool {
+        let mut steps = self.phases.iter().flat_map(|phase| &phase.steps);
+        self.end == StopBy::EditorDies
+            || steps.any(|step| matches!(step, Step::Restart(restart) if restart.by == StopBy::EditorDies))
     }
 
     /// The phase whose checkpoint is the result for headlines, gates and sweeps.

@@ -130,6 +130,7 @@ async fn record_leftovers<S: Stage>(server: &ServerProcess, end: &CommandEnd, st
         code: end.code,
         signal: end.signal,
         took: None,
+        orphaned: None,
         survivors,
     };
     stage.record(Event::Shutdown(shutdown));

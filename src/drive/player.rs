@@ -399,10 +399,11 @@ impl<'a, S: Stage> Player<'a, S> {
 
     async fn restart(&mut self, options: &Restart) -> Result<(), Stop> {
         // The session stays in place: an interrupt handler shuts it down.
-        if let Some(session) = &self.session {
+        if let Some(session) = &mut self.session {
             match options.by {
                 StopBy::Shutdown => shutdown::close(session, self.stage, std::future::pending()).await,
                 StopBy::Kill => shutdown::kill(session, self.stage).await,
+                StopBy::EditorDies => shutdown::orphan(session, self.stage, self.job.scenario.deadline().0).await,
             }
         }
         // Settings and folders that the scenario has changed stay as they are.

@@ -18,6 +18,7 @@ use lsp::{Answers, Client, CloseReason, Gauge, Incoming, Limits, Reply, RequestO
 use proctree::process::{Exit, ServerProcess};
 use record::{Close, Ending, Event, Initialized, ReadyOutcome, Shutdown, UnfinishedMessage, Warning, WarningKind};
 
+use super::editor::Editor;
 use super::flood::Flood;
 use super::quiet::Observations;
 use super::signal::Signals;
@@ -33,6 +34,8 @@ pub struct Session {
     /// The capabilities in the answer to `initialize`.
     pub offered: Arc<ServerCapabilities>,
     server: ServerProcess,
+    /// The process that stands for the editor; `None` where lsp-soak itself is the editor.
+    editor: Option<Editor>,
     signals: Arc<Signals>,
     violations: Arc<Violations>,
     flood: Arc<Flood>,
@@ -68,6 +71,11 @@ impl Session {
             .spawned(server.pid)
             .map_err(Stop::failed("watch the memory of the server"))?;
         let (stdout, stdin) = server.take_pipes().ok_or(Stop::Gone)?;
+        let editor = if job.scenario.lets_editor_die() {
+            Some(Editor::start().map_err(Stop::failed("start a process that stands for the editor"))?)
+        } else {
+            None
+        };
         let profile = &job.choice.profile;
         let answers = Answers {
             settings: profile.settings.clone().unwrap_or(Value::Null),
@@ -90,6 +98,7 @@ impl Session {
             client,
             offered,
             server,
+            editor,
             signals,
             violations,
             flood,
@@ -116,7 +125,7 @@ impl Session {
         };
         let result = tokio::select! {
             biased;
-            result = initialize(&self.client, job, limits.timeout.0) => result?,
+            result = initialize(&self.client, job, self.editor_pid(), limits.timeout.0) => result?,
             stop = self.fault(stage, limits.timeout.0) => return Err(stop),
         };
         let (capabilities, latency) = result;
@@ -159,6 +168,11 @@ impl Session {
             }
             ReadyOutcome::Failed => Err(Stop::Ended(Ending::Refused { reason: missing })),
         }
+    }
+
+    /// The process that the server is told is its editor.
+    fn editor_pid(&self) -> u32 {
+        self.editor.as_ref().map_or_else(std::process::id, |editor| editor.pid)
     }
 
     /// A failure that the server reported for the workspace, at any time so far.
@@ -260,6 +274,18 @@ impl Session {
         shutdown_record(stop::kill_now(&self.client, &self.server, Duration::from_secs(2)).await)
     }
 
+    /// Lets the editor die; the server has `patience` to end by itself. `read_kept` reads what one has that stays.
+    pub async fn orphan(&mut self, patience: Duration, read_kept: impl Future<Output = Option<u64>>) -> Shutdown {
+        if let Some(editor) = self.editor.take() {
+            editor.die().await;
+        }
+        let (stopped, orphaned) = stop::orphan(&self.client, &self.server, patience, read_kept).await;
+        Shutdown {
+            orphaned: Some(orphaned),
+            ..shutdown_record(stopped)
+        }
+    }
+
     /// Totals of the connection. Waits briefly for the end of stderr, which a surviving child may hold open.
     pub async fn totals(&self) -> Close {
         // On a timeout the tail is what was read so far.
@@ -317,6 +343,7 @@ fn shutdown_record(stopped: StoppedServer) -> Shutdown {
         code,
         signal,
         took,
+        orphaned: None,
         survivors: Vec::new(),
     }
 }
@@ -340,14 +367,19 @@ fn first_folders(job: &Job) -> Vec<WorkspaceFolder> {
     folders
 }
 
-async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(ServerCapabilities, Duration), Stop> {
+async fn initialize(
+    client: &Client,
+    job: &Job,
+    editor: u32,
+    deadline: Duration,
+) -> Result<(ServerCapabilities, Duration), Stop> {
     let profile = &job.choice.profile;
     let folders = client.answers().folders;
     // As editors do: the first folder is the root of servers that know only one.
     let first = folders.first().and_then(|folder| uri::to_path(folder.uri.as_str()));
     let root = first.unwrap_or_else(|| job.root.clone());
     let mut params = json!({
-        "processId": std::process::id(),
+        "processId": editor,
         "clientInfo": { "name": "lsp-soak", "version": env!("CARGO_PKG_VERSION") },
         "locale": "en",
         "rootPath": root,

@@ -47,6 +47,15 @@ pub async fn kill(session: &Session, stage: &impl Stage) {
     record_end(session, stage, shutdown, None).await;
 }
 
+/// Lets the editor die, gives the server `patience` to end by itself, and records its end and what it left.
+pub async fn orphan(session: &mut Session, stage: &impl Stage, patience: Duration) {
+    stage.record(Event::ShutdownBegan);
+    stage.sample().await;
+    let mut shutdown = session.orphan(patience, stage.private()).await;
+    shutdown.survivors = stage.survivors(tokio::time::sleep(FOLLOW)).await;
+    record_end(session, stage, shutdown, None).await;
+}
+
 /// Records the end of a server, what is to be said of it, and the totals of its connection.
 async fn record_end(session: &Session, stage: &impl Stage, shutdown: Shutdown, advice: Option<String>) {
     if let Some(text) = advice {
@@ -191,6 +200,7 @@ mod tests {
             code,
             signal: None,
             took: Some(1),
+            orphaned: None,
             survivors: Vec::new(),
         })
     }

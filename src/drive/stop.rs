@@ -7,7 +7,7 @@ use tokio::time;
 
 use lsp::{Client, Reply, RequestOptions};
 use proctree::process::{Exit, ServerProcess};
-use record::{ShutdownReply, ShutdownStage};
+use record::{Orphaned, ShutdownReply, ShutdownStage};
 
 /// Longest delay between noticing the end of a process and the end of its output.
 const TOGETHER: Duration = Duration::from_secs(2);
@@ -39,6 +39,14 @@ impl Default for Deadlines {
         }
     }
 }
+
+/// The measures after `shutdown`.
+const BY_FORCE: [ShutdownStage; 4] = [
+    ShutdownStage::Exit,
+    ShutdownStage::StdinClosed,
+    ShutdownStage::Terminated,
+    ShutdownStage::Killed,
+];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoppedServer {
@@ -86,7 +94,7 @@ pub async fn shut_down(
     }
     if stopped.exit.is_none() {
         client.notify("exit", ());
-        (stopped.stage, stopped.exit) = insist(client, server, deadlines).await;
+        (stopped.stage, stopped.exit) = insist(client, server, deadlines, &BY_FORCE).await;
     }
     stopped.took = started.elapsed();
     stopped
@@ -122,15 +130,20 @@ async fn ask(client: &Client, server: &ServerProcess, deadlines: &Deadlines) -> 
     (reply, exit)
 }
 
-/// The stages from `exit` on. Returns the last stage needed, and how the process ended, if it did.
-async fn insist(client: &Client, server: &ServerProcess, deadlines: &Deadlines) -> (ShutdownStage, Option<Exit>) {
-    let measures = [
-        (ShutdownStage::Exit, deadlines.exit),
-        (ShutdownStage::StdinClosed, deadlines.stdin),
-        (ShutdownStage::Terminated, deadlines.terminate),
-        (ShutdownStage::Killed, deadlines.kill),
-    ];
-    for (stage, deadline) in measures {
+/// Takes these measures in turn. Returns the last one needed, and how the process ended, if it did.
+async fn insist(
+    client: &Client,
+    server: &ServerProcess,
+    deadlines: &Deadlines,
+    stages: &[ShutdownStage],
+) -> (ShutdownStage, Option<Exit>) {
+    for stage in stages {
+        let deadline = match stage {
+            ShutdownStage::AlreadyGone | ShutdownStage::Exit => deadlines.exit,
+            ShutdownStage::StdinClosed => deadlines.stdin,
+            ShutdownStage::Terminated => deadlines.terminate,
+            ShutdownStage::Killed => deadlines.kill,
+        };
         match stage {
             ShutdownStage::StdinClosed => client.close_stdin(),
             ShutdownStage::Terminated => server.terminate_group(),
@@ -139,10 +152,45 @@ async fn insist(client: &Client, server: &ServerProcess, deadlines: &Deadlines) 
             ShutdownStage::AlreadyGone | ShutdownStage::Exit => {}
         }
         if let Ok(exit) = time::timeout(deadline, server.exited()).await {
-            return (stage, Some(exit));
+            return (*stage, Some(exit));
         }
     }
     (ShutdownStage::Killed, server.exit())
+}
+
+/// Closes every pipe to the server without a word, as an editor that dies, and gives it `patience` to end by itself. `read_kept`
+/// reads what a server has that stays; then it is ended.
+pub async fn orphan(
+    client: &Client,
+    server: &ServerProcess,
+    patience: Duration,
+    read_kept: impl Future<Output = Option<u64>>,
+) -> (StoppedServer, Orphaned) {
+    let started = Instant::now();
+    let mut stopped = StoppedServer {
+        stage: ShutdownStage::AlreadyGone,
+        reply: None,
+        exit_sent: None,
+        exit: server.exit(),
+        took: Duration::ZERO,
+    };
+    let mut orphaned = Orphaned {
+        patience: patience.as_nanos() as u64,
+        kept: None,
+    };
+    if stopped.exit.is_none() {
+        client.disconnect();
+        server.close_stderr();
+        stopped.stage = ShutdownStage::StdinClosed;
+        stopped.exit = time::timeout(patience, server.exited()).await.ok();
+    }
+    if stopped.exit.is_none() {
+        orphaned.kept = read_kept.await;
+        let measures = [ShutdownStage::Terminated, ShutdownStage::Killed];
+        (stopped.stage, stopped.exit) = insist(client, server, &Deadlines::default(), &measures).await;
+    }
+    stopped.took = started.elapsed();
+    (stopped, orphaned)
 }
 
 /// Kills the server's process group at once and waits for the process to end.

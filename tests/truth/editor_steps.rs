@@ -83,3 +83,33 @@ fn a_server_formats_after_a_key_that_is_taken_back() {
         "after `;` every second time"
     );
 }
+
+/// What a run reports whose editor dies at its end, and what it says in a terminal.
+fn orphaned(options: &[&str]) -> (Value, String) {
+    let phases = "\n[[phase]]\nname = \"start\"\nsteps = [{ start = {} }]\n";
+    let scenario = scenario("orphan", "200ms", phases)
+        .replace("format = 1", "format = 1\nend = \"editor-dies\"\ndeadline = \"2s\"");
+    let place = PreparedWorkspace::new(&scenario, TEXT).with_server("fixture", options, "");
+    let text = place.stdout(&[
+        "run", "scenario.toml", "--server", "fixture", "--out", "out", "-q", "--format", "json",
+    ]);
+    let report = serde_json::from_str(&text).expect("it is JSON");
+    (report, place.stdout(&["report", "out", "--each", "--details"]))
+}
+
+#[test]
+fn a_server_whose_editor_dies_is_seen_to_end_by_itself() {
+    let (report, text) = orphaned(&[]);
+    assert_eq!(report["shutdown"]["stage"], "stdin-closed", "{report:#}");
+    assert!(report["shutdown"]["reply"].is_null(), "nothing was said to it");
+    assert!(text.contains("after its editor died"), "{text}");
+}
+
+#[test]
+fn a_server_that_outlives_its_editor_is_reported_with_what_it_keeps() {
+    let (report, text) = orphaned(&["--ignore-shutdown"]);
+    let kept = report["shutdown"]["orphaned"]["kept"].as_f64().expect("it is known");
+    assert!(kept > 1e6, "{report:#}");
+    assert_eq!(report["shutdown"]["stage"], "killed");
+    assert!(text.contains("outlived its editor"), "{text}");
+}

@@ -176,17 +176,23 @@ pub enum Incoming {
 #[derive(Clone, Debug)]
 pub struct Client {
     shared: Arc<Shared>,
-    _tasks: Arc<Tasks>,
+    tasks: Arc<Tasks>,
 }
 
 #[derive(Debug)]
 struct Tasks([AbortHandle; 2]);
 
-impl Drop for Tasks {
-    fn drop(&mut self) {
+impl Tasks {
+    fn abort(&self) {
         for task in &self.0 {
             task.abort();
         }
+    }
+}
+
+impl Drop for Tasks {
+    fn drop(&mut self) {
+        self.abort();
     }
 }
 
@@ -206,7 +212,7 @@ impl Client {
         (
             Client {
                 shared,
-                _tasks: Arc::new(tasks),
+                tasks: Arc::new(tasks),
             },
             incoming,
         )
@@ -505,6 +511,13 @@ impl Client {
     /// Closes the server's stdin at once; unread bytes in the queue are dropped.
     pub fn close_stdin(&self) {
         self.shared.stop_writing();
+    }
+
+    /// Closes both pipes without a word, as an editor that dies.
+    pub fn disconnect(&self) {
+        self.shared.state().shutting_down = true;
+        self.shared.stop_writing();
+        self.tasks.abort();
     }
 
     /// Ends the connection because nobody reads the server's input any more.

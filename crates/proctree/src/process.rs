@@ -185,6 +185,11 @@ impl ServerProcess {
         self.stderr.ended().await;
     }
 
+    /// Closes the pipe of stderr.
+    pub fn close_stderr(&self) {
+        self.stderr.close();
+    }
+
     /// Asks the whole process group to end. Does nothing on Windows, which has no such request.
     pub fn terminate_group(&self) {
         self.group.terminate(self.exit().is_some());

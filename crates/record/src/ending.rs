@@ -33,9 +33,23 @@ pub struct Shutdown {
     /// Time from the shutdown request until the server's own process ended; `null` in a report of a traced run.
     #[serde(default)]
     pub took: Option<Nanos>,
+    /// Set if the imitated editor died: its pipes closed without a word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub orphaned: Option<Orphaned>,
     /// Processes of the tree that outlived the server and were killed: the first [`MOST_NAMED`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub survivors: Vec<Survivor>,
+}
+
+/// A server whose editor died.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Orphaned {
+    /// Time that it was given to end by itself.
+    pub patience: Nanos,
+    /// Private memory of the tree at the end of that time, in bytes; `None` if the server had ended, or where it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<u64>,
 }
 
 /// The measures of a shutdown, in rising order of force.

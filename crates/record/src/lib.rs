@@ -37,7 +37,7 @@ pub use clock::{Clock, nanos};
 pub use command::CommandEnd;
 pub use compressed::{decompressed, is_record};
 pub use ending::{
-    Close, EmptyStep, Ending, MOST_NAMED, MOST_REQUESTS, Shutdown, ShutdownReply, ShutdownStage, Survivor,
+    Close, EmptyStep, Ending, MOST_NAMED, MOST_REQUESTS, Orphaned, Shutdown, ShutdownReply, ShutdownStage, Survivor,
     UnfinishedMessage, Unwritten,
 };
 pub use event::RoundName;

@@ -47,6 +47,8 @@ pub enum StopBy {
     Shutdown,
     /// It is killed, as by the system or by a user.
     Kill,
+    /// Its editor dies: the pipes close, and nothing is said. It has the scenario's deadline to end by itself.
+    EditorDies,
 }
 
 /// Opens documents.

@@ -33,6 +33,7 @@ pub fn headlines(summary: &Summary) -> Vec<Headline> {
     list.extend(growing_counts(summary));
     list.extend(busy_at_rest(summary));
     list.extend(killed(summary));
+    list.extend(orphaned(summary));
     list
 }
 
@@ -256,6 +257,19 @@ fn unrest(summary: &Summary) -> Option<Headline> {
     }
     let text = format!("the server was never at rest: {}", last.unsettled);
     Some(headline("restless", Severity::Warning, text))
+}
+
+/// A server that stays without its editor keeps its memory until somebody notices.
+fn orphaned(summary: &Summary) -> Option<Headline> {
+    let shutdown = summary.lifecycle.shutdown.as_ref()?;
+    let orphaned = shutdown.orphaned.as_ref()?;
+    if !matches!(shutdown.stage, ShutdownStage::Terminated | ShutdownStage::Killed) {
+        return None;
+    }
+    let kept = units::or_unknown(orphaned.kept, units::bytes);
+    let patience = units::nanoseconds(orphaned.patience);
+    let text = format!("the server outlived its editor: {patience} after its pipes were closed it kept {kept} private");
+    Some(headline("orphaned", Severity::Warning, text))
 }
 
 /// A server that ends only by force keeps its memory after the editor is closed.

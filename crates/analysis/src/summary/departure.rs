@@ -55,7 +55,9 @@ impl Departure {
             ShutdownStage::Terminated => &[SIGTERM],
             ShutdownStage::Killed => &[SIGTERM, SIGKILL],
         };
-        !self.excused && self.shutdown.signal.is_some_and(|signal| !sent_by_us.contains(&signal))
+        // What a server does whose editor died is told, and breaks no rule.
+        let is_excused = self.excused || self.shutdown.orphaned.is_some();
+        !is_excused && self.shutdown.signal.is_some_and(|signal| !sent_by_us.contains(&signal))
     }
 
     /// The exit code of a server that ended on `shutdown` or `exit`, if the protocol wants another.
@@ -193,6 +195,7 @@ mod tests {
             code,
             signal,
             took: Some(1),
+            orphaned: None,
             survivors: Vec::new(),
         }
     }

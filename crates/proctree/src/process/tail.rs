@@ -48,6 +48,10 @@ impl Stderr {
         Stderr { tail, ended, task }
     }
 
+    pub(super) fn close(&self) {
+        self.task.abort();
+    }
+
     pub(super) fn total(&self) -> u64 {
         lock(&self.tail).total
     }

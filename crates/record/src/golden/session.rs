@@ -364,6 +364,7 @@ impl Session {
                 code,
                 signal,
                 took: Some(41_000_000),
+                orphaned: None,
                 survivors,
             },
             stderr,

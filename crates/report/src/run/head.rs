@@ -346,6 +346,7 @@ fn shutdown(summary: &Summary) -> String {
         _ => "`exit`",
     };
     let stage = match shutdown.stage {
+        ShutdownStage::StdinClosed if shutdown.orphaned.is_some() => format!("by itself, {took} after its editor died"),
         ShutdownStage::AlreadyGone => "ended before it was asked".to_owned(),
         ShutdownStage::Exit => format!("on {request} after {took}"),
         ShutdownStage::StdinClosed => format!("when its input was closed, after {took}"),
