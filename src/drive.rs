@@ -3,6 +3,7 @@
 pub mod ask;
 mod barrier;
 pub mod command;
+pub mod companions;
 pub mod document;
 pub mod documents;
 mod doubt;

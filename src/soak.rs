@@ -15,6 +15,7 @@ use std::io;
 use std::path::Path;
 
 use crate::config::step::StopBy;
+use crate::drive::companions::Companion;
 use crate::drive::documents::OpenDocuments;
 use crate::drive::session::Session;
 use crate::drive::{Job, Player, Stop, command, shutdown};
@@ -81,11 +82,17 @@ pub async fn soak(
     };
     let (during, began) = (std::mem::take(&mut player.during), player.began());
     let session = player.session.take();
+    let companions = std::mem::take(&mut player.companions);
     drop(player);
 
     let ending = ending(stop.as_ref(), session.as_ref(), &live, &during).await;
     if let Some(session) = session {
-        leave(session, ending.as_ref(), job, interrupt, &live).await;
+        let by = match ending {
+            Some(Ending::Completed) => job.scenario.end,
+            _ => StopBy::Shutdown,
+        };
+        leave_companions(companions, by, job, interrupt, &live).await;
+        leave(session, ending.as_ref(), by, job, interrupt, &live).await;
     }
     live.stop_sampling();
     live.stop_tracing();
@@ -114,19 +121,39 @@ pub async fn soak(
     Err(SoakError::Failed { what, error })
 }
 
+/// Stops the servers of the other windows, one after the other; at a second ctrl-c they are killed with the first.
+async fn leave_companions(companions: Vec<Companion>, by: StopBy, job: &Job, interrupt: &Interrupt, live: &Live) {
+    if companions.is_empty() {
+        return;
+    }
+    live.write(Event::ShutdownBegan);
+    let patience = job.scenario.deadline().0;
+    for mut companion in companions {
+        tokio::select! {
+            () = companion.leave(by, patience, live) => {}
+            () = interrupt.pressed(2) => {}
+        }
+    }
+}
+
 /// Shuts the server down, at once if it was killed for its memory.
-async fn leave(mut session: Session, ending: Option<&Ending>, job: &Job, interrupt: &Interrupt, live: &Live) {
-    use Ending::{Completed, Disconnected, OverLimit, TimedOut, Wedged};
+async fn leave(
+    mut session: Session,
+    ending: Option<&Ending>,
+    by: StopBy,
+    job: &Job,
+    interrupt: &Interrupt,
+    live: &Live,
+) {
+    use Ending::{Disconnected, OverLimit, TimedOut, Wedged};
     if let Some(Wedged { .. } | TimedOut { .. } | Disconnected { .. }) = ending {
         session.give_up();
     }
     live.driven();
-    if ending == Some(&Completed) {
-        match job.scenario.end {
-            StopBy::Shutdown => {}
-            StopBy::Kill => return shutdown::kill(&session, live).await,
-            StopBy::EditorDies => return shutdown::orphan(&mut session, live, job.scenario.deadline().0).await,
-        }
+    match by {
+        StopBy::Shutdown => {}
+        StopBy::Kill => return shutdown::kill(&session, live).await,
+        StopBy::EditorDies => return shutdown::orphan(&mut session, live, job.scenario.deadline().0).await,
     }
     let is_killed = matches!(ending, Some(OverLimit { .. }));
     let at_once = async {

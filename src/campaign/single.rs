@@ -282,6 +282,9 @@ impl RunSetup {
         let checked = examined.settings();
         let checked = checked.map_err(|words| anyhow!("`{}`: {}", choice.label, words.join("; ")))?;
         let (mut launch, scrubbed) = launch(choice, program, root, &prepared_workspace.caches)?;
+        if let Some(sub) = &loaded.scenario.start().root {
+            launch.cwd = sub.resolve(root, 1);
+        }
         detector::confirm(&mut launch.env, &checked);
         let (scratch, trace) = self.traced(&mut launch)?;
         let (preloaded, report) = written_beside(choice, library, prepared_workspace.reports.as_ref());

@@ -4,6 +4,7 @@
 mod value;
 
 use std::cell::RefCell;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::cli::{ScenarioOptions, ServerExtras};
@@ -85,6 +86,9 @@ pub fn understand_with(
     for (title, cure) in scenarios.iter().flat_map(revisions::impossible_checkouts) {
         mistakes.add_loose(title, cure);
     }
+    for (title, cure) in scenarios.iter().filter_map(missing_root) {
+        mistakes.add_loose(title, cure);
+    }
     if !typed.servers.is_empty() {
         for scenario in &scenarios {
             try_isolation(scenario, &mut mistakes);
@@ -92,6 +96,24 @@ pub fn understand_with(
     }
     refuse_mistakes(mistakes)?;
     Ok((scenarios, choices))
+}
+
+/// The mistake of a `start` whose `root` is no directory of the workspace, and its cure.
+fn missing_root(loaded: &Loaded) -> Option<(String, String)> {
+    let root = loaded.scenario.start().root?;
+    let directory = root.resolve(&loaded.project.root, 1);
+    if fs::symlink_metadata(&directory).is_ok_and(|meta| meta.is_dir()) {
+        return None;
+    }
+    let title = format!(
+        "`start` of `{}`: `{}` is no directory",
+        loaded.scenario.name,
+        directory.display()
+    );
+    Some((
+        title,
+        "name a directory below the workspace as `root`, or leave it out".to_owned(),
+    ))
 }
 
 /// A mistake and its cure for each `shell` step, which a scenario cannot permit itself.

@@ -158,7 +158,14 @@ impl Check<'_, '_> {
                 let path = ["phase".into(), phase_index.into(), "steps".into(), step_index.into()];
                 match (step, started) {
                     _ if !self.as_written(&path, step) => unsure = true,
-                    (Step::Start(_), false) => started = true,
+                    (Step::Start(start), false) => {
+                        started = true;
+                        let has_folders = scenario.workspace.as_ref().is_some_and(|own| !own.folders.is_empty());
+                        if start.root.is_some() && has_folders {
+                            let path: Vec<_> = path.iter().copied().chain(["start".into(), "root".into()]).collect();
+                            self.add(&path, "`root` beside `folders` of the workspace", "keep one of them");
+                        }
+                    }
                     (Step::Start(_), true) => self.add(
                         &path,
                         "the server is already running",

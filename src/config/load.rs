@@ -36,7 +36,10 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    pub fn new(scenario: Scenario, path: PathBuf, text: String, project: Project) -> Loaded {
+    pub fn new(scenario: Scenario, path: PathBuf, text: String, mut project: Project) -> Loaded {
+        if let Some(root) = scenario.start().root {
+            project.folders = vec![root.resolve(Path::new(""), 1)];
+        }
         let digest = Sha256::digest(text.as_bytes());
         Loaded {
             scenario,

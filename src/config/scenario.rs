@@ -5,7 +5,7 @@ use serde::Deserialize;
 use base::units::{Share, Span};
 
 use super::glob::Glob;
-use super::step::{Idle, IdleEnd, IdleMode, Step, StopBy};
+use super::step::{Idle, IdleEnd, IdleMode, Start, Step, StopBy};
 
 /// The newest scenario format that this version reads.
 pub const FORMAT: u32 = 1;
@@ -298,6 +298,16 @@ impl Scenario {
     /// Time limit of a request whose step does not say.
     pub fn deadline(&self) -> Span {
         self.deadline.unwrap_or(Span::from_secs(60))
+    }
+
+    /// The options with which the server is started.
+    pub fn start(&self) -> Start {
+        let mut steps = self.phases.iter().flat_map(|phase| &phase.steps);
+        let start = steps.find_map(|step| match step {
+            Step::Start(start) => Some(start.clone()),
+            _ => None,
+        });
+        start.unwrap_or_default()
     }
 
     /// True if the imitated editor dies, at the end or before a restart.

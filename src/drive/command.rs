@@ -38,7 +38,11 @@ pub async fn play<S: Stage>(job: &Job, plan: &CommandPlan, stage: &S) -> Result<
     let server = ServerProcess::spawn(&launch).map_err(Stop::failed("start the command"))?;
     stage.exclude_process(server.pid);
     let pid = wait_for_pid(&server, &report, job).await?;
-    stage.record(Event::Spawned { pid, restarts: 0 });
+    stage.record(Event::Spawned {
+        pid,
+        restarts: 0,
+        window: 0,
+    });
     stage
         .spawned(pid)
         .map_err(Stop::failed("watch the memory of the command"))?;

@@ -24,6 +24,7 @@ const LOOKED_INTO: usize = 200;
 const NAMES: usize = 20;
 
 /// The open documents and the order in which files are opened.
+#[derive(Clone)]
 pub struct OpenDocuments {
     files: Vec<SourceFile>,
     order: Vec<usize>,
@@ -38,6 +39,7 @@ pub struct OpenDocuments {
     appended: BTreeMap<usize, Vec<u8>>,
 }
 
+#[derive(Clone)]
 pub struct OpenDocument {
     file: usize,
     /// The document as the server has it.

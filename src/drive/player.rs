@@ -1,21 +1,24 @@
 //! Plays a scenario: every step of every phase. Each phase ends in a settled checkpoint.
 
+mod rounds;
 mod settle;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::config::step::{Restart, StopBy};
+use crate::config::step::{Restart, Start, StopBy};
 use crate::config::{Phase, Profile, ReadinessLimits, Repeat, Scenario, Step};
 use base::units;
 use record::{Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind, WindowStart};
 
 use super::ask::{Asker, Errors};
+use super::companions::Companion;
 use super::documents::OpenDocuments;
 use super::quiet::Observations;
 use super::session::Session;
 use super::tally::Tally;
 use super::workspace::Selection;
 use super::{Frame, Job, Stage, Stop, shutdown, start_grace, steps};
+use rounds::Rounds;
 
 /// The last time that a server was given to register more capabilities: some do so once documents are open.
 #[derive(Clone, Copy)]
@@ -30,6 +33,8 @@ pub struct Player<'a, S: Stage> {
     stage: &'a S,
     /// The running server, if any.
     pub session: Option<Session>,
+    /// The other windows of the editor.
+    pub companions: Vec<Companion>,
     documents: OpenDocuments,
     /// Number of times that each phase has begun.
     cycles: Vec<u32>,
@@ -51,6 +56,7 @@ impl<'a, S: Stage> Player<'a, S> {
             job,
             stage,
             session: None,
+            companions: Vec::new(),
             documents,
             cycles: vec![0; job.scenario.phases.len()],
             tally: Tally::default(),
@@ -71,12 +77,8 @@ impl<'a, S: Stage> Player<'a, S> {
     pub async fn play(&mut self) -> Result<(), Stop> {
         self.warn_of_excluded_files();
         if self.job.probe {
-            let mut steps = self.job.scenario.phases.iter().flat_map(|phase| &phase.steps);
-            let deadline = steps.find_map(|step| match step {
-                Step::Start(options) => options.deadline,
-                _ => None,
-            });
-            return self.probe(deadline.map(|span| span.0)).await;
+            let start = self.job.scenario.start();
+            return self.probe(start.deadline.map(|span| span.0)).await;
         }
         let played = self.play_rounds().await;
         steps::take_back_touches(&mut self.documents).await;
@@ -254,19 +256,24 @@ impl<'a, S: Stage> Player<'a, S> {
         let mut asked = (0, Errors::default());
         if !end.skipped {
             match step {
-                Step::Start(options) => self.start(options.deadline.map(|span| span.0)).await?,
+                Step::Start(options) => self.start_windows(options).await?,
                 Step::Restart(options) => self.restart(options).await?,
                 step => asked = self.act(step, end).await?,
             }
         }
         self.await_project(step).await?;
         // A short step ends before the watch for faults has looked.
-        self.require_health()?;
+        self.require_health().await?;
         Ok(asked)
     }
 
     /// Ends the run if something already happened to the server that fails it.
-    fn require_health(&self) -> Result<(), Stop> {
+    async fn require_health(&self) -> Result<(), Stop> {
+        for companion in &self.companions {
+            if let Some(stop) = companion.trouble(&self.during).await {
+                return Err(stop);
+            }
+        }
         match self.session.as_ref().and_then(|session| session.trouble(self.stage)) {
             Some(stop) => Err(stop),
             None => Ok(()),
@@ -335,11 +342,13 @@ impl<'a, S: Stage> Player<'a, S> {
         let deadline = own_deadline.unwrap_or_else(|| self.job.scenario.deadline()).0;
         let cancel_after = ask.and_then(|ask| ask.cancel_after);
         let asker = Asker::new(&session.client, self.stage, deadline).cancelling_after(cancel_after.map(|span| span.0));
+        let others: Vec<lsp::Client> = self.companions.iter().map(Companion::client).collect();
         let scene = steps::Scene {
             session,
             stage: self.stage,
             asker: &asker,
             job: self.job,
+            others: &others,
             place: WindowStart {
                 phase: end.phase.clone(),
                 step: end.step,
@@ -353,6 +362,9 @@ impl<'a, S: Stage> Player<'a, S> {
             stop = session.fault(self.stage, deadline) => Err(stop),
         };
         (end.requests, end.hits, end.notifications) = asker.tally();
+        for companion in &mut self.companions {
+            end.notifications += companion.follow(&scene, step).await?;
+        }
         end.parked = asker.parked();
         end.cancelled = asker.cancelled();
         (end.files_written, end.files_watched) = asker.changed_files();
@@ -389,8 +401,20 @@ impl<'a, S: Stage> Player<'a, S> {
             && place == (scenario.phases.len(), phase.steps.len())
     }
 
+    /// Starts the server of each window, one after the other.
+    async fn start_windows(&mut self, options: &Start) -> Result<(), Stop> {
+        let deadline = options.deadline.map(|span| span.0);
+        self.start(deadline).await?;
+        for window in 1..options.instances.get() {
+            let documents = self.documents.clone();
+            let companion = Companion::start(self.job, self.stage, window, documents, deadline).await?;
+            self.companions.push(companion);
+        }
+        Ok(())
+    }
+
     async fn start(&mut self, deadline: Option<Duration>) -> Result<(), Stop> {
-        let session = Session::spawn(self.job, self.stage, 0)?;
+        let session = Session::spawn(self.job, self.stage, 0, 0)?;
         let session = self.session.insert(session);
         self.observed = session.handshake(self.job, self.stage, deadline).await?;
         (self.waited_to_register, self.loaded) = (WaitedToRegister::Never, false);
@@ -410,7 +434,7 @@ impl<'a, S: Stage> Player<'a, S> {
         let answers = self.session.as_ref().map(|session| session.client.answers());
         (self.session, self.observed) = (None, None);
         self.restarts += 1;
-        let session = Session::spawn(self.job, self.stage, self.restarts)?;
+        let session = Session::spawn(self.job, self.stage, self.restarts, 0)?;
         if let Some(answers) = answers {
             session.client.set_answers(answers);
         }
@@ -539,32 +563,6 @@ pub fn lacks(profile: &Profile, step: &Step, phase: &str) -> String {
 
 fn is_played_once(repeat: Option<Repeat>) -> bool {
     matches!(repeat, None | Some(Repeat::Times(0 | 1)))
-}
-
-/// Counts the rounds of a `repeat`; one round without it.
-struct Rounds {
-    repeat: Repeat,
-    done: u64,
-    begun: Instant,
-}
-
-impl Rounds {
-    fn new(repeat: Option<Repeat>) -> Rounds {
-        Rounds {
-            repeat: repeat.unwrap_or(Repeat::Times(1)),
-            done: 0,
-            begun: Instant::now(),
-        }
-    }
-
-    fn next(&mut self) -> bool {
-        let more = match self.repeat {
-            Repeat::Times(times) => self.done < times,
-            Repeat::For(span) => self.done == 0 || self.begun.elapsed() < span.0,
-        };
-        self.done += u64::from(more);
-        more
-    }
 }
 
 #[cfg(test)]

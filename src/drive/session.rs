@@ -40,6 +40,8 @@ pub struct Session {
     violations: Arc<Violations>,
     flood: Arc<Flood>,
     spawned: Instant,
+    /// Number of the editor window, from 0. The report is about the start of the first.
+    window: u32,
     listener: AbortHandle,
     /// Pulls diagnostics; `None` before the handshake, and for an editor that pulls none.
     puller: Option<AbortHandle>,
@@ -60,12 +62,13 @@ impl Drop for Session {
 
 impl Session {
     /// Starts the server; sends nothing yet.
-    pub fn spawn<S: Stage>(job: &Job, stage: &S, restarts: u32) -> Result<Session, Stop> {
+    pub fn spawn<S: Stage>(job: &Job, stage: &S, restarts: u32, window: u32) -> Result<Session, Stop> {
         let mut server = ServerProcess::spawn(&job.launch).map_err(|error| unstarted(job, restarts, error))?;
         let spawned = Instant::now();
         stage.record(Event::Spawned {
             pid: server.pid,
             restarts,
+            window,
         });
         stage
             .spawned(server.pid)
@@ -103,6 +106,7 @@ impl Session {
             violations,
             flood,
             spawned,
+            window,
             listener,
             puller: None,
             is_ready: false,
@@ -130,13 +134,15 @@ impl Session {
         };
         let (capabilities, latency) = result;
         self.offered = Arc::new(capabilities.clone());
-        stage.record(Event::Initialized(Initialized {
-            name: capabilities.name.clone(),
-            version: capabilities.version.clone(),
-            encoding: capabilities.encoding().name().to_owned(),
-            sync: capabilities.sync().name().to_owned(),
-            latency: Some(latency.as_nanos() as u64),
-        }));
+        if self.window == 0 {
+            stage.record(Event::Initialized(Initialized {
+                name: capabilities.name.clone(),
+                version: capabilities.version.clone(),
+                encoding: capabilities.encoding().name().to_owned(),
+                sync: capabilities.sync().name().to_owned(),
+                latency: Some(latency.as_nanos() as u64),
+            }));
+        }
         self.client.set_server_capabilities(capabilities);
         self.client.notify("initialized", json!({}));
         let settings = self.client.answers().settings;
@@ -154,7 +160,9 @@ impl Session {
             stop = self.fault(stage, limits.timeout.0) => return Err(stop),
         };
         let (outcome, missing) = (ready.outcome, ready.missing.clone());
-        stage.record(Event::Ready(ready));
+        if self.window == 0 {
+            stage.record(Event::Ready(ready));
+        }
         self.is_ready = outcome != ReadyOutcome::Failed;
         match outcome {
             ReadyOutcome::Ready | ReadyOutcome::NoWork => Ok(observed),

@@ -16,6 +16,7 @@ use crate::config::Step;
 use crate::config::step::template::{self, Scope};
 use crate::config::step::{Ask, Count};
 use base::units::Span;
+use lsp::Client;
 use record::{Event, StepEnd, WindowStart};
 
 pub use documents::take_back_touches;
@@ -33,6 +34,8 @@ pub struct Scene<'a, S: Stage> {
     pub stage: &'a S,
     pub asker: &'a Asker<'a, S>,
     pub job: &'a Job,
+    /// The connections of the other windows.
+    pub others: &'a [Client],
     pub place: WindowStart,
     /// True if no step follows.
     pub last: bool,
@@ -121,6 +124,15 @@ pub async fn act<S: Stage>(
         Step::Diagnostics(options) => queries::diagnostics(scene, documents, options).await,
         Step::ExecuteCommand(options) => queries::execute_command(scene, documents, options).await,
         Step::Request(options) => queries::request(scene, documents, options).await,
+    }
+}
+
+/// Plays in another window what a step does in each.
+pub async fn follow<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, step: &Step) -> Result<(), Stop> {
+    match step {
+        Step::Open(options) => documents::open(scene, documents, options).await,
+        Step::Close(options) => documents::close(scene, documents, options).await,
+        _ => Ok(()),
     }
 }
 

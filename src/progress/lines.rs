@@ -72,7 +72,9 @@ impl Lines {
                 let after = units::nanoseconds(ready.after);
                 Some(format!("{}: ready after {after}", self.label))
             }
-            Event::Spawned { restarts: 0, .. } => {
+            Event::Spawned {
+                restarts: 0, window: 0, ..
+            } => {
                 self.began = now;
                 None
             }
@@ -262,7 +264,14 @@ mod tests {
     fn the_time_of_a_phase_begins_with_its_server() {
         let mut lines = lines(Verbosity::Usual, false);
         let built = Duration::from_secs(60);
-        lines.lines_of(&Event::Spawned { pid: 1, restarts: 0 }, built);
+        lines.lines_of(
+            &Event::Spawned {
+                pid: 1,
+                restarts: 0,
+                window: 0,
+            },
+            built,
+        );
         let last_line = lines.settled(&phase(0), Some(64 << 20), built + Duration::from_secs(2));
         assert_eq!(last_line, ["ty: goto: 64.0 MiB private, after 2.00 s"]);
     }

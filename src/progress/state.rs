@@ -104,7 +104,9 @@ impl State {
     pub fn take_event(&mut self, event: &Event, now: Duration) {
         let Some(run) = &mut self.run else { return };
         match event {
-            Event::Spawned { restarts: 0, .. } => run.began = Some(now),
+            Event::Spawned {
+                restarts: 0, window: 0, ..
+            } => run.began = Some(now),
             Event::PhaseStarted(phase) => {
                 (run.phase, run.step, run.requests) = (Some((phase.clone(), now)), None, 0);
                 run.what.clear();

@@ -29,7 +29,14 @@ fn phase(number: u32, cycle: u32, name: &str) -> PhaseRef {
 }
 
 fn started(state: &mut State, at: u64) {
-    state.take_event(&Event::Spawned { pid: 1, restarts: 0 }, seconds(at));
+    state.take_event(
+        &Event::Spawned {
+            pid: 1,
+            restarts: 0,
+            window: 0,
+        },
+        seconds(at),
+    );
 }
 
 /// The second of twelve runs, five seconds into a step.

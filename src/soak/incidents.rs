@@ -157,7 +157,11 @@ mod tests {
 
     fn with_server_and_helper() -> Incidents {
         let incidents = Incidents::default();
-        incidents.note(&Event::Spawned { pid: 10, restarts: 0 });
+        incidents.note(&Event::Spawned {
+            pid: 10,
+            restarts: 0,
+            window: 0,
+        });
         for (process, pid) in [(0, 10), (1, 11)] {
             incidents.note_sampled(&mut Event::Process(Process {
                 process,

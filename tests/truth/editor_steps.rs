@@ -113,3 +113,43 @@ fn a_server_that_outlives_its_editor_is_reported_with_what_it_keeps() {
     assert_eq!(report["shutdown"]["stage"], "killed");
     assert!(text.contains("outlived its editor"), "{text}");
 }
+
+#[test]
+fn memory_of_several_windows_is_that_of_all_their_servers() {
+    let private = [1, 3].map(|instances| {
+        let phases = format!(
+            "\n[[phase]]\nname = \"start\"\nsteps = [{{ start = {{ instances = {instances} }} }}, {{ open = {{ files = 1 }} }}]\n"
+        );
+        let place = PreparedWorkspace::new(&scenario("windows", "200ms", &phases), TEXT).with_server(
+            "fixture",
+            &["--retain-open", "16MiB"],
+            "",
+        );
+        let text = place.stdout(&[
+            "run", "scenario.toml", "--server", "fixture", "--out", "out", "-q", "--format", "json",
+        ]);
+        let report: Value = serde_json::from_str(&text).expect("it is JSON");
+        assert_eq!(report["ending"], "completed");
+        report["phases"][0]["private"].as_f64().expect("it was measured")
+    });
+    let ratio = private[1] / private[0];
+    assert!((2.9..3.1).contains(&ratio), "{private:?}");
+}
+
+#[test]
+fn a_part_of_the_workspace_is_all_that_the_server_is_given() {
+    let phases = "\n[[phase]]\nname = \"start\"\nsteps = [{ start = { root = \"inner\" } }]\n[[phase]]\nname = \"search\"\nsteps = \
+                  [{ workspace-symbol = { queries = [\"deep\", \"price\"] } }]\n";
+    let place = PreparedWorkspace::new(&scenario("part", "200ms", phases), TEXT).with_server("fixture", &[], "");
+    place.write("workspace/inner/deep.py", "def deep():\n    return 1\n");
+    let text = place.stdout(&[
+        "run", "scenario.toml", "--server", "fixture", "--out", "out", "-q", "--format", "json",
+    ]);
+    let report: Value = serde_json::from_str(&text).expect("it is JSON");
+    let symbols = find_method(&report, "workspace/symbol").expect("it was requested");
+    assert_eq!(
+        (&symbols["count"], &symbols["hits"]),
+        (&2.into(), &1.into()),
+        "{report:#}"
+    );
+}

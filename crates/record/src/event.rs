@@ -30,6 +30,9 @@ pub enum Event {
         pid: u32,
         /// Restarts of the server before this one; 0 for the first start.
         restarts: u32,
+        /// Number of the editor window, from 0. Others than the first only keep documents open.
+        #[serde(default, skip_serializing_if = "is_zero_u32")]
+        window: u32,
     },
     Initialized(Initialized),
     Ready(Readiness),

@@ -3,15 +3,31 @@
 use serde::Deserialize;
 
 use super::options::Count;
+use super::world::PathBelow;
 use base::units::Span;
 
 /// Starts the server: spawn, handshake, wait until it is ready.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Start {
+    /// Number of editor windows on the project, each with a server. The steps are played in the first; the others have the same
+    /// documents open and hear of files that change. Memory is that of all.
+    pub instances: Count,
+    /// Directory below the workspace that is opened instead of it, as in a monorepo.
+    pub root: Option<PathBelow>,
     /// Time limit of the `initialize` request; the scenario's deadline when not given.
     pub deadline: Option<Span>,
+}
+
+impl Default for Start {
+    fn default() -> Start {
+        Start {
+            instances: Count::ONE,
+            root: None,
+            deadline: None,
+        }
+    }
 }
 
 /// Stops the server and starts a new one.

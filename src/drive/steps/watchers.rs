@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use globset::{Glob, GlobMatcher};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Scene;
 use crate::drive::{Stage, Stop, uri};
-use lsp::{WATCHERS, Watcher};
+use lsp::{Client, WATCHERS, Watcher};
 
 pub const CREATED: u8 = 1;
 pub const CHANGED: u8 = 2;
@@ -21,20 +21,31 @@ pub struct FileChange {
     pub kind: u8,
 }
 
-/// Sends the changes that match the server's file watchers, in one notification, as an editor does.
+/// Sends the changes that match the server's file watchers, in one notification, as an editor does, in every window.
 pub async fn notify_watchers<S: Stage>(scene: &Scene<'_, S>, changes: &[FileChange]) -> Result<(), Stop> {
-    let watchers: Vec<Pattern> = scene.session.client.watchers().iter().map(Pattern::new).collect();
-    let mut wanted = Vec::new();
-    for change in changes {
-        if watchers.iter().any(|watcher| watcher.wants(change, &scene.job.root)) {
-            wanted.push(json!({ "uri": uri::from_path(&change.path), "type": change.kind }));
+    for other in scene.others {
+        let wanted = wanted_changes(other, changes, &scene.job.root);
+        if !wanted.is_empty() {
+            other.notify(WATCHERS, json!({ "changes": wanted }));
         }
     }
+    let wanted = wanted_changes(&scene.session.client, changes, &scene.job.root);
     if wanted.is_empty() {
         return Ok(());
     }
-    let params = json!({ "changes": wanted });
-    scene.asker.notify(WATCHERS, &params).await
+    scene.asker.notify(WATCHERS, &json!({ "changes": wanted })).await
+}
+
+/// The changes that match the file watchers of a server.
+fn wanted_changes(client: &Client, changes: &[FileChange], root: &Path) -> Vec<Value> {
+    let watchers: Vec<Pattern> = client.watchers().iter().map(Pattern::new).collect();
+    let mut wanted = Vec::new();
+    for change in changes {
+        if watchers.iter().any(|watcher| watcher.wants(change, root)) {
+            wanted.push(json!({ "uri": uri::from_path(&change.path), "type": change.kind }));
+        }
+    }
+    wanted
 }
 
 /// A watcher with its pattern compiled.

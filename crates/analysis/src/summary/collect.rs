@@ -138,7 +138,8 @@ impl Pass {
             self.watch.rollups_complete();
         }
         match event {
-            Event::Spawned { pid, restarts } => {
+            Event::Spawned { window: 1.., .. } => {}
+            Event::Spawned { pid, restarts, .. } => {
                 self.server = Some(pid);
                 self.summary.lifecycle.restarts = restarts;
                 self.phases.restarted();

@@ -58,7 +58,11 @@ impl Session {
     pub fn spawn(&mut self, process: u32, name: &str, parent: Option<u32>, private: u64, file: u64) {
         let pid = 4_000 + process;
         if process == 0 {
-            self.put(Event::Spawned { pid, restarts: 0 });
+            self.put(Event::Spawned {
+                pid,
+                restarts: 0,
+                window: 0,
+            });
         }
         let command = vec![name.to_owned(), "server".to_owned()];
         self.put(Event::Process(Process {
