@@ -18,7 +18,6 @@ mod plan;
 mod prepare;
 mod report;
 mod resume;
-mod revisions;
 mod run;
 mod servers;
 mod shell;

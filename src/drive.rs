@@ -18,6 +18,7 @@ mod pull;
 mod quiet;
 pub mod readiness;
 mod reported_total;
+pub mod repository;
 pub mod session;
 pub mod settling;
 pub mod shutdown;

@@ -12,6 +12,7 @@ use anyhow::{Context, anyhow};
 use crate::config::{Isolation, Loaded, Project};
 use crate::drive::Job;
 use crate::drive::documents::OpenDocuments;
+use crate::drive::repository;
 use crate::drive::workspace::{self, Selection, Workspace, WorkspaceError, tree};
 use crate::resolve::{Env, Program, ServerChoice, detector, preload, shim, tail};
 use crate::soak::{self, Interrupt};
@@ -234,7 +235,7 @@ impl RunSetup {
             Err(WorkspaceError::Stopped) => return Ok(None),
             opened => opened?,
         };
-        if self.loaded.scenario.checks_out_commits() {
+        if self.loaded.scenario.checks_out_commits() && repository::problem(&project.root).is_none() {
             workspace.copy_history(cancel)?;
         }
         for leftover in workspace.leftovers() {

@@ -12,13 +12,14 @@ use crate::config::values::Lenses;
 use crate::config::{
     self, Catalogue, Fetch, Fetched, IdleMode, Isolation, Loaded, MistakeReport, OriginError, Overrides, Pin, Step,
 };
+use crate::drive::repository;
 use crate::drive::workspace::{self, Workspace};
 use crate::resolve::which;
 use crate::resolve::{Common, ServerChoice, ServerSpec, Shim, Store};
 use base::Cancel;
 use base::lens::Lens;
 
-use super::{Mistakes, missing_places, revisions};
+use super::{Mistakes, missing_places};
 use crate::commands::output;
 use crate::resolve::{detector, preload, shim};
 use value::value;
@@ -83,7 +84,7 @@ pub fn understand_with(
             mistakes.add_loose(title, cure);
         }
     }
-    for (title, cure) in scenarios.iter().flat_map(revisions::impossible_checkouts) {
+    for (title, cure) in scenarios.iter().flat_map(impossible_checkouts) {
         mistakes.add_loose(title, cure);
     }
     for (title, cure) in scenarios.iter().filter_map(missing_root) {
@@ -96,6 +97,30 @@ pub fn understand_with(
     }
     refuse_mistakes(mistakes)?;
     Ok((scenarios, choices))
+}
+
+/// A mistake and its cure for each `checkout` that cannot be played and must be.
+fn impossible_checkouts(loaded: &Loaded) -> Vec<(String, String)> {
+    let mut mistakes = Vec::new();
+    let root = &loaded.project.root;
+    for phase in &loaded.scenario.phases {
+        for step in &phase.steps {
+            let Step::Checkout(options) = step else { continue };
+            if options.optional {
+                continue;
+            }
+            let place = format!("`checkout` in phase `{}` of `{}`", phase.name, loaded.scenario.name);
+            if let Some((why, cure)) = repository::problem(root) {
+                mistakes.push((format!("{place}: {why}"), cure));
+            } else if !repository::has_commit(root, &options.rev) {
+                let title = format!("{place}: `{}` has no commit `{}`", root.display(), options.rev);
+                let cure = "name a branch, tag or commit that `git rev-parse` knows there".to_owned();
+                mistakes.push((title, cure));
+            }
+        }
+    }
+    mistakes.dedup();
+    mistakes
 }
 
 /// The mistake of a `start` whose `root` is no directory of the workspace, and its cure.

@@ -332,9 +332,9 @@ steps = []
 
 #[test]
 fn a_step_with_a_single_key_is_told_in_the_singular() {
-    let text = format!("{HEAD}{}", START.replace("start = {}", "start = { cadence = \"1s\" }"));
+    let text = format!("{HEAD}{}", START.replace("start = {}", "pause = { cadence = \"1s\" }"));
     let report = mistakes(&[("bad.toml", &text)], &Overrides::default());
-    assert!(report.contains("there is only `deadline`"), "{report}");
+    assert!(report.contains("there is only `for`"), "{report}");
 }
 
 #[test]

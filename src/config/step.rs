@@ -185,6 +185,15 @@ impl Step {
         self.row().asks.map(|(_, ask)| ask)
     }
 
+    /// True if it is left out where it cannot be played.
+    pub fn is_optional(&self) -> bool {
+        match self {
+            Step::Checkout(options) => options.optional,
+            Step::Folders(options) => options.optional,
+            _ => self.ask().is_some_and(|ask| ask.optional),
+        }
+    }
+
     /// Other methods that the step may send after the first.
     pub fn follows(&self) -> &'static [&'static str] {
         match self {

@@ -17,7 +17,7 @@ use super::quiet::Observations;
 use super::session::Session;
 use super::tally::Tally;
 use super::workspace::Selection;
-use super::{Frame, Job, Stage, Stop, shutdown, start_grace, steps};
+use super::{Frame, Job, Stage, Stop, repository, shutdown, start_grace, steps};
 use rounds::Rounds;
 
 /// The last time that a server was given to register more capabilities: some do so once documents are open.
@@ -530,12 +530,19 @@ impl<'a, S: Stage> Player<'a, S> {
     }
 
     fn offers(&self, step: &Step) -> bool {
+        let root = &self.job.root;
+        if let Step::Checkout(options) = step
+            && options.optional
+            && (repository::problem(root).is_some() || !repository::has_commit(root, &options.rev))
+        {
+            return false;
+        }
         let Some(session) = &self.session else { return true };
         step.method().is_none_or(|method| session.offers(method))
     }
 
     fn may_skip(&self, step: &Step) -> bool {
-        self.job.allow_unsupported || step.ask().is_some_and(|ask| ask.optional)
+        self.job.allow_unsupported || step.is_optional()
     }
 
     fn skips(&self, step: &Step) -> bool {

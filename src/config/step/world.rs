@@ -131,8 +131,10 @@ impl TryFrom<String> for PathBelow {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Checkout {
-    /// A branch, tag or commit.
+    /// A branch, tag or commit; `@{-1}` is the one that was checked out before.
     pub rev: String,
+    /// Leaves the step out where the workspace is no git repository, or has no such commit.
+    pub optional: bool,
 }
 
 /// Runs a command in the copy of the workspace, and notifies the server of the changed files that it watches. Only with
@@ -162,6 +164,8 @@ pub struct Folders {
     pub add: Vec<Glob>,
     /// Patterns of directories to remove; `.` is the workspace itself.
     pub remove: Vec<Glob>,
+    /// Leaves the step out when the server does not know of folders that change.
+    pub optional: bool,
 }
 
 #[cfg(test)]

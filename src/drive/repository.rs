@@ -1,34 +1,11 @@
-//! Checks before any start whether `checkout` steps can be played: the workspace is a git repository that has the commits.
+//! The git repository of a workspace: whether it can be copied with it, and which commits it has.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::config::{Loaded, Step};
-
-/// A mistake and its cure for each `checkout` that cannot be played.
-pub fn impossible_checkouts(loaded: &Loaded) -> Vec<(String, String)> {
-    let mut mistakes = Vec::new();
-    for phase in &loaded.scenario.phases {
-        for step in &phase.steps {
-            let Step::Checkout(options) = step else { continue };
-            let root = &loaded.project.root;
-            let place = format!("`checkout` in phase `{}` of `{}`", phase.name, loaded.scenario.name);
-            if let Some((why, cure)) = not_a_repository(root) {
-                mistakes.push((format!("{place}: {why}"), cure));
-            } else if !has_commit(root, &options.rev) {
-                let title = format!("{place}: `{}` has no commit `{}`", root.display(), options.rev);
-                let cure = "name a branch, tag or commit that `git rev-parse` knows there".to_owned();
-                mistakes.push((title, cure));
-            }
-        }
-    }
-    mistakes.dedup();
-    mistakes
-}
-
-/// The reason why a directory has no repository that can be copied with it.
-fn not_a_repository(root: &Path) -> Option<(String, String)> {
+/// The reason why a directory has no repository that can be copied with it, and a cure.
+pub fn problem(root: &Path) -> Option<(String, String)> {
     let history = root.join(".git");
     let Ok(meta) = fs::symlink_metadata(&history) else {
         let why = format!("`{}` is not the root of a git repository", root.display());
@@ -56,7 +33,11 @@ fn not_a_repository(root: &Path) -> Option<(String, String)> {
     None
 }
 
-fn has_commit(root: &Path, rev: &str) -> bool {
+/// True if `rev` names a commit there, or one that was checked out before, which is known only in the run.
+pub fn has_commit(root: &Path, rev: &str) -> bool {
+    if rev.starts_with("@{-") {
+        return true;
+    }
     let asked = Command::new("git")
         .arg(format!("--git-dir={}", root.join(".git").display()))
         .args(["rev-parse", "--quiet", "--verify", "--end-of-options"])
