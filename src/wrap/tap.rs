@@ -84,26 +84,27 @@ impl Tap {
         }
     }
 
-    /// Copies bytes for the recorder, or counts them as lost.
-    pub fn copy(&self, side: Side, bytes: &[u8]) {
+    /// Copies bytes for the recorder, or counts them as lost; returns true if it is to be woken.
+    pub fn copy(&self, side: Side, bytes: &[u8]) -> bool {
         let at = self.clock.now();
         let mut queue = self.lock();
         if !queue.is_read {
-            return;
+            return false;
         }
         queue.batch.add(side, at, bytes);
         let is_urgent = queue.batch.bytes.len() > ROOM / 2;
-        let wakes = std::mem::take(&mut queue.is_idle) || is_urgent;
-        drop(queue);
-        if wakes {
-            self.filled.notify_all();
-        }
+        std::mem::take(&mut queue.is_idle) || is_urgent
+    }
+
+    /// Wakes the recorder. This takes longer than to send a message, so it comes after that.
+    pub fn wake(&self) {
+        self.filled.notify_all();
     }
 
     /// The server ended and nothing more passes.
     pub fn end(&self, departure: Departure) {
         self.lock().departure = Some(departure);
-        self.filled.notify_all();
+        self.wake();
     }
 
     /// Waits for bytes or the end, and takes what there is into an empty `batch`.
