@@ -40,9 +40,7 @@ const PAUSE: Duration = Duration::from_millis(30);
 
 fn main() -> io::Result<()> {
     if let Some(words) = part::played() {
-        let size = words.get(1).and_then(|word| word.parse().ok());
-        say(READY);
-        return echo::serve(&echo::result(size.ok_or(io::ErrorKind::InvalidInput)?));
+        return play(&words);
     }
     let args = Args::read();
     let records = tempfile::tempdir()?;
@@ -53,6 +51,19 @@ fn main() -> io::Result<()> {
         large_results(&args, records.path())?;
     }
     Ok(())
+}
+
+/// The parts of child processes.
+fn play(words: &[String]) -> io::Result<()> {
+    let numbers: Vec<usize> = words.iter().filter_map(|word| word.parse().ok()).collect();
+    match (words[0].as_str(), &numbers[..]) {
+        ("server", [size]) => {
+            say(READY);
+            echo::serve(&echo::result(*size))
+        }
+        ("bytes", [request, answer]) => echo::bytes(*request, *answer),
+        _unknown => Err(io::ErrorKind::InvalidInput.into()),
+    }
 }
 
 /// A server by itself, behind two `cat`s, and wrapped.
@@ -78,7 +89,11 @@ fn servers(result: usize, records: &Path) -> io::Result<[Part; 3]> {
     Ok(servers)
 }
 
-const NAMES: [&str; 3] = ["bare pipe", "two `cat`s in between", "lsp-soak wrap in between"];
+const NAMES: [&str; 3] = [
+    "a server on bare pipes",
+    "two `cat`s in between",
+    "lsp-soak wrap in between",
+];
 
 fn small_messages(args: &Args, records: &Path) -> io::Result<()> {
     let empty = echo::request(METHOD, &json!({"query": ""})).len();
@@ -86,6 +101,7 @@ fn small_messages(args: &Args, records: &Path) -> io::Result<()> {
     let answer = echo::answer(echo::ID, &echo::result(SMALL - 60)).len();
     for (pause, words) in [(None, "one after the other"), (Some(PAUSE), "30 ms apart")] {
         let mut servers = servers(SMALL - 60, records)?;
+        let mut pipe = Part::start(&["bytes", &request.len().to_string(), &answer.to_string()])?;
         let mut runners: Vec<Runner> = Vec::new();
         for (server, name) in servers.iter_mut().zip(NAMES) {
             let request = &request;
@@ -93,6 +109,9 @@ fn small_messages(args: &Args, records: &Path) -> io::Result<()> {
                 round_trips(server, request, answer, count, pause)
             }));
         }
+        runners.push(Runner::new("as many bytes, without a server", |count| {
+            round_trips(&mut pipe, &request, answer, count, pause)
+        }));
         let (rounds, batch) = match pause {
             None => (args.pick(100, 10), 200),
             Some(_) => (args.pick(60, 5), 3),

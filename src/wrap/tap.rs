@@ -14,6 +14,8 @@ const MOST_CHUNKS: usize = 64 * 1024;
 /// Time in which bytes gather before the recorder takes them: it wakes 50 times a second at most, because each time takes
 /// a processor from server and editor.
 const GATHER: Duration = Duration::from_millis(20);
+/// Longest time without a look for bytes.
+const LONGEST_IDLE: Duration = Duration::from_secs(1);
 /// Capacity in bytes that an emptied batch keeps.
 const KEPT: usize = 256 * 1024;
 
@@ -112,10 +114,11 @@ impl Tap {
         batch.clear();
         let mut queue = self.lock();
         queue.is_idle = queue.batch.chunks.is_empty();
-        let waited = self.filled.wait_while(queue, |queue| {
+        // A pump whose destination takes nothing wakes nobody.
+        let waited = self.filled.wait_timeout_while(queue, LONGEST_IDLE, |queue| {
             queue.batch.chunks.is_empty() && queue.departure.is_none()
         });
-        let queue = waited.unwrap_or_else(PoisonError::into_inner);
+        let (queue, _timeout) = waited.unwrap_or_else(PoisonError::into_inner);
         let gathered = self.filled.wait_timeout_while(queue, GATHER, |queue| {
             queue.departure.is_none() && queue.batch.bytes.len() <= ROOM / 2
         });
