@@ -23,6 +23,7 @@ mod servers;
 mod shell;
 mod show;
 mod tune;
+mod wrap;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -65,6 +66,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Gate(options) => run_interruptible(|interrupt| gate::run(&options, place, interrupt)),
         Command::Tune(options) => run_interruptible(|interrupt| tune::run(&options, place, interrupt)),
         Command::Cold(options) => run_interruptible(|interrupt| cold::run(&options, place, interrupt)),
+        Command::Wrap(options) => wrap::run(options),
         Command::Check(options) => run_interruptible(|interrupt| check::run(&options, interrupt)),
         Command::Allocator(options) => {
             let _interrupt = listen()?;

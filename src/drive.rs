@@ -3,7 +3,6 @@
 pub mod ask;
 mod barrier;
 pub mod command;
-pub mod companions;
 pub mod document;
 pub mod documents;
 mod doubt;
@@ -11,6 +10,8 @@ mod editor;
 pub mod fault;
 mod flood;
 pub mod language;
+
+pub mod other_windows;
 mod parked;
 mod player;
 pub mod printed_figures;

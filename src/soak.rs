@@ -15,8 +15,8 @@ use std::io;
 use std::path::Path;
 
 use crate::config::step::StopBy;
-use crate::drive::companions::Companion;
 use crate::drive::documents::OpenDocuments;
+use crate::drive::other_windows::OtherWindow;
 use crate::drive::session::Session;
 use crate::drive::{Job, Player, Stop, command, shutdown};
 use crate::progress::Progress;
@@ -82,7 +82,7 @@ pub async fn soak(
     };
     let (during, began) = (std::mem::take(&mut player.during), player.began());
     let session = player.session.take();
-    let companions = std::mem::take(&mut player.companions);
+    let other_windows = std::mem::take(&mut player.other_windows);
     drop(player);
 
     let ending = ending(stop.as_ref(), session.as_ref(), &live, &during).await;
@@ -91,7 +91,7 @@ pub async fn soak(
             Some(Ending::Completed) => job.scenario.end,
             _ => StopBy::Shutdown,
         };
-        leave_companions(companions, by, job, interrupt, &live).await;
+        leave_other_windows(other_windows, by, job, interrupt, &live).await;
         leave(session, ending.as_ref(), by, job, interrupt, &live).await;
     }
     live.stop_sampling();
@@ -122,15 +122,21 @@ pub async fn soak(
 }
 
 /// Stops the servers of the other windows, one after the other; at a second ctrl-c they are killed with the first.
-async fn leave_companions(companions: Vec<Companion>, by: StopBy, job: &Job, interrupt: &Interrupt, live: &Live) {
-    if companions.is_empty() {
+async fn leave_other_windows(
+    other_windows: Vec<OtherWindow>,
+    by: StopBy,
+    job: &Job,
+    interrupt: &Interrupt,
+    live: &Live,
+) {
+    if other_windows.is_empty() {
         return;
     }
     live.write(Event::ShutdownBegan);
     let patience = job.scenario.deadline().0;
-    for mut companion in companions {
+    for mut window in other_windows {
         tokio::select! {
-            () = companion.leave(by, patience, live) => {}
+            () = window.leave(by, patience, live) => {}
             () = interrupt.pressed(2) => {}
         }
     }

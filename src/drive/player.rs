@@ -11,8 +11,8 @@ use base::units;
 use record::{Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind, WindowStart};
 
 use super::ask::{Asker, Errors};
-use super::companions::Companion;
 use super::documents::OpenDocuments;
+use super::other_windows::OtherWindow;
 use super::quiet::Observations;
 use super::session::Session;
 use super::tally::Tally;
@@ -34,7 +34,7 @@ pub struct Player<'a, S: Stage> {
     /// The running server, if any.
     pub session: Option<Session>,
     /// The other windows of the editor.
-    pub companions: Vec<Companion>,
+    pub other_windows: Vec<OtherWindow>,
     documents: OpenDocuments,
     /// Number of times that each phase has begun.
     cycles: Vec<u32>,
@@ -56,7 +56,7 @@ impl<'a, S: Stage> Player<'a, S> {
             job,
             stage,
             session: None,
-            companions: Vec::new(),
+            other_windows: Vec::new(),
             documents,
             cycles: vec![0; job.scenario.phases.len()],
             tally: Tally::default(),
@@ -269,8 +269,8 @@ impl<'a, S: Stage> Player<'a, S> {
 
     /// Ends the run if something already happened to the server that fails it.
     async fn require_health(&self) -> Result<(), Stop> {
-        for companion in &self.companions {
-            if let Some(stop) = companion.trouble(&self.during).await {
+        for window in &self.other_windows {
+            if let Some(stop) = window.trouble(&self.during).await {
                 return Err(stop);
             }
         }
@@ -342,7 +342,7 @@ impl<'a, S: Stage> Player<'a, S> {
         let deadline = own_deadline.unwrap_or_else(|| self.job.scenario.deadline()).0;
         let cancel_after = ask.and_then(|ask| ask.cancel_after);
         let asker = Asker::new(&session.client, self.stage, deadline).cancelling_after(cancel_after.map(|span| span.0));
-        let others: Vec<lsp::Client> = self.companions.iter().map(Companion::client).collect();
+        let others: Vec<lsp::Client> = self.other_windows.iter().map(OtherWindow::client).collect();
         let scene = steps::Scene {
             session,
             stage: self.stage,
@@ -362,8 +362,8 @@ impl<'a, S: Stage> Player<'a, S> {
             stop = session.fault(self.stage, deadline) => Err(stop),
         };
         (end.requests, end.hits, end.notifications) = asker.tally();
-        for companion in &mut self.companions {
-            end.notifications += companion.follow(&scene, step).await?;
+        for window in &mut self.other_windows {
+            end.notifications += window.follow(&scene, step).await?;
         }
         end.parked = asker.parked();
         end.cancelled = asker.cancelled();
@@ -407,8 +407,8 @@ impl<'a, S: Stage> Player<'a, S> {
         self.start(deadline).await?;
         for window in 1..options.instances.get() {
             let documents = self.documents.clone();
-            let companion = Companion::start(self.job, self.stage, window, documents, deadline).await?;
-            self.companions.push(companion);
+            let window = OtherWindow::start(self.job, self.stage, window, documents, deadline).await?;
+            self.other_windows.push(window);
         }
         Ok(())
     }

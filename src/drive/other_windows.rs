@@ -16,12 +16,12 @@ use super::steps::{self, Scene};
 use super::{Job, Stage, Stop};
 
 /// A window with a server of its own.
-pub struct Companion {
+pub struct OtherWindow {
     session: Session,
     documents: OpenDocuments,
 }
 
-impl Companion {
+impl OtherWindow {
     /// Opens window number `window`, the first of which is 0, and waits until its server is ready.
     pub async fn start<S: Stage>(
         job: &Job,
@@ -29,10 +29,10 @@ impl Companion {
         window: u32,
         documents: OpenDocuments,
         deadline: Option<Duration>,
-    ) -> Result<Companion, Stop> {
+    ) -> Result<OtherWindow, Stop> {
         let mut session = Session::spawn(job, stage, 0, window)?;
         session.handshake(job, stage, deadline).await?;
-        Ok(Companion { session, documents })
+        Ok(OtherWindow { session, documents })
     }
 
     pub fn client(&self) -> lsp::Client {
