@@ -18,6 +18,7 @@ mod options;
 mod shared;
 mod shell;
 mod tune;
+mod watch;
 
 pub use allocator::AllocatorOptions;
 pub use cache::{Cache, CacheAction};
@@ -30,6 +31,7 @@ pub use options::{
 pub use shared::shared_options;
 pub use shell::{Completions, Man, Schema, SchemaOf};
 pub use tune::{Choosing, Telling, Tune};
+pub use watch::Watch;
 
 /// Measure how much memory a language server uses and releases.
 ///
@@ -98,6 +100,8 @@ pub enum Command {
     Tune(Tune),
     /// Run commands to their end and compare their time and peak memory
     Cold(Cold),
+    /// Sample the memory of a server that runs already
+    Watch(Watch),
     /// Check a scenario and show what it would do
     Check(Check),
     /// Show which allocator a program has, how that is known, and whether its settings apply

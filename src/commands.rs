@@ -24,6 +24,7 @@ mod servers;
 mod shell;
 mod show;
 mod tune;
+mod watch;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -66,6 +67,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Gate(options) => run_interruptible(|interrupt| gate::run(&options, place, interrupt)),
         Command::Tune(options) => run_interruptible(|interrupt| tune::run(&options, place, interrupt)),
         Command::Cold(options) => run_interruptible(|interrupt| cold::run(&options, place, interrupt)),
+        Command::Watch(options) => watch::run(&options, &listen()?),
         Command::Check(options) => run_interruptible(|interrupt| check::run(&options, interrupt)),
         Command::Allocator(options) => {
             let _interrupt = listen()?;

@@ -16,3 +16,5 @@ mod sample;
 mod shell;
 #[cfg(unix)]
 mod ship;
+#[cfg(target_os = "linux")]
+mod watch;
