@@ -81,6 +81,7 @@ pub fn header(
         tool: env!("CARGO_PKG_VERSION").to_owned(),
         // Set at the first spawn.
         started: String::new(),
+        wrapped: None,
         plan: run.plan.clone(),
         host: restricted(host::fingerprint(), &choice.cpus),
         server: ServerFacts {

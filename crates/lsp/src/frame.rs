@@ -100,6 +100,11 @@ impl Framer {
         (used, Head::More)
     }
 
+    /// Forgets a length whose content cannot follow any more.
+    pub(super) fn forget(&mut self) {
+        self.length = None;
+    }
+
     fn skip(&mut self, bytes: &[u8]) {
         self.noise.total += bytes.len() as u64;
         self.noise.unbroken += bytes.len() as u64;

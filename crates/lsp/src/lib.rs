@@ -6,6 +6,8 @@ mod client;
 mod diagnostics;
 mod frame;
 mod message;
+mod messages;
+mod methods;
 pub mod position;
 mod progress;
 mod provider;
@@ -21,6 +23,8 @@ pub use client::{
     Violation,
 };
 pub use message::{Id, UnreadReason, modest};
+pub use messages::{LooksFor, Messages, PassedMessage};
+pub use methods::specified;
 pub use progress::{EndedWork, Progress, Work};
 pub use provider::Provider;
 pub use pulls::NextPull;

@@ -9,6 +9,7 @@ use super::ending::{Close, Ending, Shutdown};
 use super::idle::IdleWindow;
 use super::memory::{Delays, Excess, LateTicks, Pressure, Process, ProcessEnd, ReadFailure, Rollup, Sample, Unseen};
 use super::preload::{Environment, Libraries};
+use super::relayed::Relayed;
 use super::release::{Holder, Listening, Release, SelfReport};
 use super::resources::Resources;
 
@@ -52,6 +53,8 @@ pub enum Event {
     ReleaseBegan(PhaseRef),
     StepEnded(Box<StepEnd>),
     Request(Request),
+    /// A message between an editor and a server that `lsp-soak wrap` relayed.
+    Relayed(Box<Relayed>),
     /// lsp-soak answered a request of the server.
     ServerRequest {
         method: String,

@@ -8,6 +8,7 @@ use base::lens::Lens;
 
 use super::{
     AddressSpaceRule, AllocatorFacts, CellFacts, FORMAT, KnobFacts, Nanos, PreloadFacts, ShimFacts, TracerFacts,
+    Wrapped,
 };
 
 /// Version of the record format. A reader reads every minor version of its own major version.
@@ -30,6 +31,9 @@ pub struct Header {
     pub tool: String,
     /// Wall-clock time of the first spawn, to the millisecond, RFC 3339 in UTC.
     pub started: String,
+    /// What a record of a relayed session has (`lsp-soak wrap`); `None` of a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wrapped: Option<Wrapped>,
     /// Place of the run in the plan.
     pub plan: PlanFacts,
     /// The machine.
@@ -51,6 +55,7 @@ impl Default for Header {
             format: FORMAT,
             tool: String::new(),
             started: String::new(),
+            wrapped: None,
             plan: PlanFacts::default(),
             host: Host::default(),
             server: ServerFacts::default(),

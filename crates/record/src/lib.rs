@@ -17,6 +17,7 @@ mod preload;
 mod preloaded;
 mod read;
 pub mod regular_file;
+mod relayed;
 mod release;
 mod resources;
 pub mod variables;
@@ -57,6 +58,10 @@ pub use memory::{
 pub use preload::{Environment, Libraries, PreloadFacts};
 pub use preloaded::{PackagedAllocator, Preload, PreloadName};
 pub use read::{FORMAT, LeftOut, ReadError, Reader, open};
+pub use relayed::{
+    DocumentHash, FileChange, MOST_PARTS, MessageKind, Relayed, RelayedParams, Side, TextChange, TextPosition,
+    TextRange, TextSize, Wrapped,
+};
 pub use release::{Holder, Listening, Release, ReleasedBy, Releaser, SelfReport, ShimFacts};
 pub use resources::Resources;
 pub use write::{Journal, JournalEnd, Storage, WriteError};

@@ -13,7 +13,7 @@ use serde::de::IgnoredAny;
 use super::{Entry, Header, Nanos, Version};
 
 /// The version that this lsp-soak writes.
-pub const FORMAT: Version = Version { major: 1, minor: 9 };
+pub const FORMAT: Version = Version { major: 1, minor: 10 };
 
 /// The longest line that is read, in bytes. A header holds a scenario and a server's settings, which are far smaller.
 const LONGEST: u64 = 64 << 20;

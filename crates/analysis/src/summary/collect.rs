@@ -146,7 +146,7 @@ impl Pass {
             }
             Event::Initialized(initialized) => self.summary.lifecycle.initialized = Some(initialized),
             Event::Ready(readiness) => self.ready(readiness),
-            Event::Registered { .. } => {}
+            Event::Registered { .. } | Event::Relayed(_) => {}
             Event::PhaseStarted(phase) => self.phase_started(at, &phase),
             Event::PhaseDriven(phase) => self.phases.steps_ended(at, &phase, self.tree.sums().private),
             Event::Checkpoint(checkpoint) => self.checkpoint(at, checkpoint),

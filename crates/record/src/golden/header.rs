@@ -11,6 +11,7 @@ pub(super) fn header(label: &str) -> Header {
         format: FORMAT,
         tool: "0.1.0".to_owned(),
         started: "2026-11-21T09:30:00Z".to_owned(),
+        wrapped: None,
         plan: PlanFacts {
             run: 1,
             ..PlanFacts::default()
