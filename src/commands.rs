@@ -16,6 +16,7 @@ mod next;
 mod output;
 mod plan;
 mod prepare;
+mod replay;
 mod report;
 mod resume;
 mod revisions;
@@ -67,6 +68,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Gate(options) => run_interruptible(|interrupt| gate::run(&options, place, interrupt)),
         Command::Tune(options) => run_interruptible(|interrupt| tune::run(&options, place, interrupt)),
         Command::Cold(options) => run_interruptible(|interrupt| cold::run(&options, place, interrupt)),
+        Command::Replay(options) => run_interruptible(|interrupt| replay::run(options, place, interrupt)),
         Command::Watch(options) => watch::run(&options, &listen()?),
         Command::Check(options) => run_interruptible(|interrupt| check::run(&options, interrupt)),
         Command::Allocator(options) => {

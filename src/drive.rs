@@ -15,6 +15,7 @@ pub mod printed_figures;
 mod pull;
 mod quiet;
 pub mod readiness;
+mod replay;
 mod reported_total;
 pub mod session;
 pub mod settling;

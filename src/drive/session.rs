@@ -23,7 +23,7 @@ use super::quiet::Observations;
 use super::signal::Signals;
 use super::stop::{self, Deadlines, StoppedServer};
 use super::violations::Violations;
-use super::{Crash, Job, Stage, Stop, fault, pull, readiness, uri};
+use super::{Crash, Job, Stage, Stop, fault, pull, readiness, replay, uri};
 
 /// Longest message of a server that is kept, in bytes.
 const MESSAGE: usize = 2000;
@@ -73,6 +73,11 @@ impl Session {
             settings: profile.settings.clone().unwrap_or(Value::Null),
             folders: first_folders(job),
             choose: profile.choose.clone(),
+            recorded: Vec::new(),
+        };
+        let answers = match job.scenario.recorded() {
+            Some(recorded) => replay::answers(recorded, job, answers),
+            None => answers,
         };
         let mut limits = Limits::default();
         limits.chatter.extend(profile.chatter.iter().cloned());
@@ -131,11 +136,13 @@ impl Session {
         self.client.set_server_capabilities(capabilities);
         self.client.notify("initialized", json!({}));
         let settings = self.client.answers().settings;
-        if job.choice.profile.push_settings.unwrap_or(true) && !settings.is_null() {
+        // A recorded editor's settings and requests for diagnostics are among its messages.
+        let is_recorded = job.scenario.recorded().is_some();
+        if !is_recorded && job.choice.profile.push_settings.unwrap_or(true) && !settings.is_null() {
             self.client
                 .notify("workspace/didChangeConfiguration", json!({ "settings": settings }));
         }
-        if lsp::capabilities::pulls_diagnostics(&job.capabilities) && !job.probe {
+        if lsp::capabilities::pulls_diagnostics(&job.capabilities) && !job.probe && !is_recorded {
             let deadline = job.scenario.deadline().0;
             self.puller = Some(pull::start(&self.client, stage, deadline, &job.choice.profile.parks));
         }
@@ -358,6 +365,13 @@ async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(S
     });
     if let Some(options) = profile.initialization_options() {
         params["initializationOptions"] = options.clone();
+    }
+    if let Some(recorded) = job
+        .scenario
+        .recorded()
+        .and_then(|recorded| replay::initialize(recorded, job))
+    {
+        params = recorded;
     }
     match client
         .request(

@@ -5,6 +5,7 @@ mod idle;
 mod positions;
 mod queries;
 mod release;
+mod session;
 mod typing;
 mod watchers;
 mod world;
@@ -81,6 +82,7 @@ pub async fn act<S: Stage>(
             tokio::time::sleep(options.time.0).await;
             Ok(())
         }
+        Step::Session(options) => session::play(scene, options).await,
         Step::Idle(options) => {
             end.idle = Some(idle::wait(scene, documents, options).await?);
             Ok(())

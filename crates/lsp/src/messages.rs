@@ -81,7 +81,11 @@ impl Messages {
                     self.place = Place::Header;
                 }
                 Place::Header => self.take_header(bytes, looks_for),
-                Place::Content { length, remaining, is_torn } => {
+                Place::Content {
+                    length,
+                    remaining,
+                    is_torn,
+                } => {
                     let take = usize::try_from(remaining).map_or(bytes.len(), |remaining| remaining.min(bytes.len()));
                     let (part, rest) = bytes.split_at(take);
                     *bytes = rest;
@@ -166,7 +170,11 @@ impl Messages {
             if is_kept {
                 self.content.extend_from_slice(part);
             }
-            self.place = Place::Content { length, remaining, is_torn };
+            self.place = Place::Content {
+                length,
+                remaining,
+                is_torn,
+            };
             return None;
         }
         self.place = Place::Between;
