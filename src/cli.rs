@@ -20,6 +20,7 @@ mod shared;
 mod shell;
 mod tune;
 mod watch;
+mod wrap;
 
 pub use allocator::AllocatorOptions;
 pub use cache::{Cache, CacheAction};
@@ -34,6 +35,7 @@ pub use shared::shared_options;
 pub use shell::{Completions, Man, Schema, SchemaOf};
 pub use tune::{Choosing, Telling, Tune};
 pub use watch::Watch;
+pub use wrap::Wrap;
 
 /// Measure how much memory a language server uses and releases.
 ///
@@ -106,6 +108,8 @@ pub enum Command {
     Replay(Replay),
     /// Sample the memory of a server that runs already
     Watch(Watch),
+    /// Stand between an editor and its server, and record the session
+    Wrap(Wrap),
     /// Check a scenario and show what it would do
     Check(Check),
     /// Show which allocator a program has, how that is known, and whether its settings apply

@@ -26,6 +26,7 @@ mod shell;
 mod show;
 mod tune;
 mod watch;
+mod wrap;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -70,6 +71,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Cold(options) => run_interruptible(|interrupt| cold::run(&options, place, interrupt)),
         Command::Replay(options) => run_interruptible(|interrupt| replay::run(options, place, interrupt)),
         Command::Watch(options) => watch::run(&options, &listen()?),
+        Command::Wrap(options) => wrap::run(options),
         Command::Check(options) => run_interruptible(|interrupt| check::run(&options, interrupt)),
         Command::Allocator(options) => {
             let _interrupt = listen()?;

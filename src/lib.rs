@@ -18,3 +18,4 @@ pub mod resolve;
 pub mod soak;
 pub mod starter;
 pub mod trace;
+pub mod wrap;

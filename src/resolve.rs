@@ -31,7 +31,7 @@ pub use preload_variants::{Twice, distinct, spread};
 pub use purge::{PurgeError, collecting, is_lens_option, needs_traffic, purged};
 pub use shim::Library;
 pub use spec::ServerSpec;
-pub use store::{Entry, Store};
+pub use store::{Entry, Store, path_in_variable};
 pub use tools::tools;
 pub use workspace::fetch;
 

@@ -312,7 +312,8 @@ fn is_held_by_another(tried: Result<(), TryLockError>) -> io::Result<bool> {
     }
 }
 
-fn path_in_variable(name: &str) -> Option<PathBuf> {
+/// The path that a variable of the environment has, if it has one.
+pub fn path_in_variable(name: &str) -> Option<PathBuf> {
     let value = std::env::var_os(name)?;
     if value.is_empty() {
         None

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 #[cfg_attr(not(unix), path = "child/other.rs")]
 mod platform;
 
-#[cfg(unix)]
-pub use platform::tie;
 pub use platform::{adopt_orphans, interrupt, kill_group};
+#[cfg(unix)]
+pub use platform::{end_with_parent, tie};
 
 /// Longest time for killing new orphans.
 const LONGEST: Duration = Duration::from_secs(5);

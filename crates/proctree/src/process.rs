@@ -204,6 +204,24 @@ impl Drop for ServerProcess {
     }
 }
 
+/// A program that lsp-soak only stands beside: a child like any other, in lsp-soak's own group, which ends if lsp-soak is
+/// killed.
+#[derive(Debug)]
+pub struct Companion {
+    pub child: Child,
+    _bond: platform::Bond,
+}
+
+impl Companion {
+    /// Must be called on a tokio runtime, from a thread that lives as long as the program: see [`ServerProcess::spawn`].
+    pub fn spawn(command: &mut Command) -> io::Result<Companion> {
+        platform::prepare_companion(command);
+        let mut child = command.spawn()?;
+        let bond = platform::bond(&mut child)?;
+        Ok(Companion { child, _bond: bond })
+    }
+}
+
 /// Waits for the child, and meanwhile reaps orphans. Keeps the child until aborted: on Linux its processor time is
 /// readable until it is reaped, and the sampler reads it later.
 async fn watch_exit(mut child: Child, _awaited: Awaited, sender: watch::Sender<Option<Exit>>) {

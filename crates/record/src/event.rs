@@ -379,4 +379,6 @@ pub enum WarningKind {
     Host,
     /// The scenario asked for something that this server or workspace does not have.
     Scenario,
+    /// The record does not have everything that happened.
+    Record,
 }

@@ -109,6 +109,9 @@ pub struct RelayedParams {
     /// of a text, diagnostics, workspace folders added and removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elements: Option<u64>,
+    /// `clientInfo.name` of `initialize`, if it is a well-known editor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub editor: Option<String>,
 }
 
 /// Changes of a text or of files that a message is kept with.

@@ -33,6 +33,23 @@ pub fn tie(command: &mut std::process::Command) {
     }
 }
 
+/// Lets a program end with the thread that starts it, on Linux. It stays in lsp-soak's group and session, so that whatever
+/// signals those reaches it too.
+pub fn end_with_parent(command: &mut std::process::Command) {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::process::CommandExt;
+        let parent = rustix::process::getpid();
+        // SAFETY: the hook runs between fork and exec; it makes two system calls through functions that neither
+        // allocate nor lock.
+        unsafe {
+            command.pre_exec(move || die_with(parent));
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = command;
+}
+
 /// Asks the kernel for SIGKILL when the parent's thread ends; if it has already ended, no signal follows.
 #[cfg(target_os = "linux")]
 fn die_with(parent: Pid) -> io::Result<()> {

@@ -69,6 +69,19 @@ pub(super) fn adopt(child: &mut Child) -> io::Result<Group> {
     })
 }
 
+/// The kernel ends a companion with lsp-soak; elsewhere it sees the end of its input.
+#[derive(Debug)]
+pub(super) struct Bond;
+
+pub(super) fn prepare_companion(command: &mut Command) {
+    child::end_with_parent(command.as_std_mut());
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "the same signature as on Windows")]
+pub(super) fn bond(_child: &mut Child) -> io::Result<Bond> {
+    Ok(Bond)
+}
+
 impl Group {
     pub(super) fn terminate(&self, leader_gone: bool) {
         self.send(Signal::TERM, leader_gone);

@@ -51,6 +51,18 @@ pub(super) fn adopt(child: &mut Child) -> io::Result<Group> {
     Ok(Group { job })
 }
 
+/// The job that ends a companion with lsp-soak.
+pub(super) type Bond = Group;
+
+/// Started suspended, so that it has no children before it is in the job.
+pub(super) fn prepare_companion(command: &mut Command) {
+    command.creation_flags(CREATE_SUSPENDED);
+}
+
+pub(super) fn bond(child: &mut Child) -> io::Result<Bond> {
+    adopt(child)
+}
+
 fn gone() -> io::Error {
     io::Error::other("the server was gone before it could be watched")
 }

@@ -1,0 +1,171 @@
+//! The thread that records a session. Nobody waits for it, and it may fail at any time.
+
+use std::any::Any;
+use std::fs::File;
+use std::io::Write;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Context;
+
+use proctree::{Options, Sampler};
+use record::{Clock, Event, Journal, JournalEnd, Warning, WarningKind};
+
+use super::WrapPlan;
+use super::departure::Departure;
+use super::header::{self, INTERVAL};
+use super::params::Salt;
+use super::place::{self, Limited, Written};
+use super::private::{KnownPrograms, PublicSink};
+use super::tap::{Batch, Part, Taken, Tap};
+use super::traffic::Traffic;
+
+/// Longest wait for the disk before the record ends.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A running recorder.
+pub struct Recorder {
+    /// Closed by the end of the thread.
+    ended: Receiver<()>,
+}
+
+/// What a session is recorded with.
+struct Recording {
+    journal: Journal,
+    end: JournalEnd,
+    written: Written,
+    sampler: Option<Sampler>,
+    traffic: Traffic,
+    is_full: bool,
+}
+
+impl Recorder {
+    /// Starts to record. Without a record one line on `errors` says why.
+    pub fn start(tap: &Arc<Tap>, plan: WrapPlan, pid: u32, clock: Clock, errors: File) -> Recorder {
+        let (sender, ended) = mpsc::channel();
+        let own = Arc::clone(tap);
+        let work = move || {
+            let _ends_with_thread: mpsc::Sender<()> = sender;
+            // A panic has no words here: they may quote what passed by.
+            let recorded = panic::catch_unwind(AssertUnwindSafe(|| record(&own, &plan, pid, clock)));
+            own.close();
+            if let Some(text) = complaint(recorded) {
+                let mut errors = errors;
+                let _ = writeln!(errors, "lsp-soak: {text}");
+            }
+        };
+        if thread::Builder::new().name("recorder".to_owned()).spawn(work).is_err() {
+            tap.close();
+        }
+        Recorder { ended }
+    }
+
+    /// Waits for the end of the record.
+    pub fn finish(&self, patience: Duration) {
+        // It ends by an error, for nothing is ever sent.
+        let _ = self.ended.recv_timeout(patience);
+    }
+}
+
+fn complaint(recorded: Result<anyhow::Result<()>, Box<dyn Any + Send>>) -> Option<String> {
+    match recorded {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(format!("no record of this session: {error:#}")),
+        Err(_) => Some("the record of this session ends here, because of a mistake in lsp-soak".to_owned()),
+    }
+}
+
+fn record(tap: &Tap, plan: &WrapPlan, pid: u32, clock: Clock) -> anyhow::Result<()> {
+    let mut recording = Recording::begin(plan, pid, clock)?;
+    let mut batch = Batch::default();
+    loop {
+        let taken = tap.take(&mut batch);
+        for part in batch.parts() {
+            recording.take(&part);
+        }
+        if let Taken::End(departure) = taken {
+            return recording.finish(Some(&departure));
+        }
+        if recording.journal.failed() {
+            return recording.finish(None);
+        }
+    }
+}
+
+impl Recording {
+    fn begin(plan: &WrapPlan, pid: u32, clock: Clock) -> anyhow::Result<Recording> {
+        let salt = Salt::draw().context("the system has no random numbers")?;
+        let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string();
+        let known = KnownPrograms::read();
+        let header = header::header(plan, &known, started);
+        let file = place::create(plan.out.as_deref(), &header.server.label, &header.started, pid)?;
+        let written = Written::default();
+        let storage = Limited::new(file, &written);
+        let (journal, end) = Journal::with_storage(storage, &header, clock, PATIENCE)?;
+        journal.write_at(0, Event::Spawned { pid, restarts: 0 });
+        let sink = PublicSink {
+            inner: journal.clone(),
+            known,
+            written: written.clone(),
+        };
+        let options = Options {
+            interval: INTERVAL,
+            peak_reset: false,
+            ..Options::default()
+        };
+        let sampler = Sampler::start(pid, options, clock, Box::new(sink));
+        if let Err(error) = &sampler {
+            journal.write(Event::Warning(Warning {
+                kind: WarningKind::Counters,
+                text: format!("memory is not recorded: {error}"),
+            }));
+        }
+        Ok(Recording {
+            journal,
+            end,
+            written,
+            sampler: sampler.ok(),
+            traffic: Traffic::new(salt, plan.contents),
+            is_full: false,
+        })
+    }
+
+    fn take(&mut self, part: &Part<'_>) {
+        for (at, event) in self.traffic.take(part) {
+            if self.written.has_room_for_messages() {
+                self.journal.write_at(at, event);
+            } else {
+                self.traffic.count_unwritten();
+                self.tell_full();
+            }
+        }
+    }
+
+    fn tell_full(&mut self) {
+        if !std::mem::replace(&mut self.is_full, true) {
+            self.journal.write(Event::Warning(Warning {
+                kind: WarningKind::Record,
+                text: "the record is full: later messages are counted and not recorded, and memory is for as long as \
+                       there is room"
+                    .to_owned(),
+            }));
+        }
+    }
+
+    /// Ends the record; without a departure it could not be written any more.
+    fn finish(mut self, departure: Option<&Departure>) -> anyhow::Result<()> {
+        if let Some(sampler) = self.sampler.take() {
+            sampler.stop();
+        }
+        if let Some(departure) = departure {
+            for event in self.traffic.end(departure) {
+                self.journal.write(event);
+            }
+        }
+        drop(self.journal);
+        Ok(self.end.finish()?)
+    }
+}
