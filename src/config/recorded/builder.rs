@@ -169,6 +169,8 @@ impl Builder {
                 self.end();
                 Ok(())
             }
+            // lsp-soak itself was the editor, and asks so by itself.
+            record::BARRIER => Ok(()),
             _ => {
                 let place = self.recorded.messages.len();
                 if self.send(line, at, SentKind::Request { is_answered: true }, method, params)? {
