@@ -146,6 +146,11 @@ impl Session {
             let deadline = job.scenario.deadline().0;
             self.puller = Some(pull::start(&self.client, stage, deadline, &job.choice.profile.parks));
         }
+        if is_recorded {
+            // Its editor did not wait either.
+            self.is_ready = true;
+            return Ok(None);
+        }
         let (ready, observed) = tokio::select! {
             biased;
             ready = readiness::wait(&self.client, stage, &limits, &self.signals, self.spawned) => ready,

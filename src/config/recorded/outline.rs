@@ -79,7 +79,8 @@ pub fn text(name: &str, recorded: &Recorded) -> String {
     let mut text = head(name, recorded);
     let _ = write!(
         text,
-        "\n# {} of an editor in {}, {} of them requests.\n[[phase]]\nname = \"session\"\nsteps = [\n",
+        "\n[[phase]]\nname = \"start\"\nsteps = [{{ start = {{}} }}]\n\n\
+         # {} of an editor in {}, {} of them requests.\n[[phase]]\nname = \"session\"\nsteps = [\n",
         units::count_of(recorded.messages.len() as u64, "message"),
         span(recorded.length()),
         units::count(recorded.requests()),

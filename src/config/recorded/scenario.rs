@@ -28,12 +28,12 @@ pub fn text(path: &Path) -> Result<String, BadRecording> {
     let file = serde_json::Value::String(file);
     let _ = writeln!(
         text,
-        "\n# SHA-256 {hash}\n[[phase]]\nname = \"session\"\nsteps = [{{ session = {{ file = {file} }} }}]"
+        "\n# SHA-256 {hash}\n[[phase]]\nname = \"session\"\nsteps = [{{ start = {{}} }}, {{ session = {{ file = {file} }} }}]"
     );
     Ok(text)
 }
 
-/// The scenario up to the start of the server.
+/// The scenario up to its first phase.
 pub(super) fn head(name: &str, recorded: &Recorded) -> String {
     let mut text = format!("format = 1\nname = \"{name}\"\n");
     // The editor's own requests for diagnostics are in the session.
@@ -43,7 +43,6 @@ pub(super) fn head(name: &str, recorded: &Recorded) -> String {
     if let Some(language) = recorded.language.as_ref().and_then(known_language) {
         let _ = writeln!(text, "\n[workspace]\nlanguage = \"{language}\"");
     }
-    text.push_str("\n[[phase]]\nname = \"start\"\nsteps = [{ start = {} }]\n");
     text
 }
 
