@@ -13,8 +13,6 @@ mod private;
 mod pump;
 mod recorder;
 mod tap;
-#[cfg(test)]
-mod tests;
 mod traffic;
 
 use std::ffi::OsString;
@@ -45,7 +43,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 /// Longest wait for an editor that takes none of the last output.
 const LONGEST_STUCK: Duration = Duration::from_secs(5);
 /// Longest wait for the end of the record: the editor waits for this process.
-const LONGEST_FINISH: Duration = Duration::from_secs(2);
+const LONGEST_FINISH: Duration = Duration::from_secs(5);
 /// Pause between two looks at what is awaited.
 const LOOK: Duration = Duration::from_millis(1);
 

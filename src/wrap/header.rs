@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use proctree::host;
-use record::{Header, PlanFacts, ServerFacts, Settings, WorkspaceFacts, Wrapped};
+use record::{Header, PhaseRef, PlanFacts, ScenarioFacts, ServerFacts, Settings, Wrapped};
 
 use super::WrapPlan;
 use super::place;
@@ -15,6 +15,10 @@ pub const INTERVAL: Duration = Duration::from_millis(200);
 
 /// What a server is called that has no profile.
 const OTHER: &str = "server";
+
+/// What stands in reports in place of a scenario, and of its only phase.
+const SCENARIO: &str = "wrapped session";
+const SESSION: &str = "session";
 
 /// What a record has without contents.
 const HAS: [&str; 7] = [
@@ -36,7 +40,16 @@ const LACKS: [&str; 5] = [
     "checkpoints, exact counters and phases: only a played scenario has those",
 ];
 
-/// The header, but for the moment of the start.
+/// All of a session is one phase, without a checkpoint.
+pub fn phase() -> PhaseRef {
+    PhaseRef {
+        phase: 0,
+        cycle: 0,
+        name: SESSION.to_owned(),
+    }
+}
+
+/// The header; `started` is when the server was.
 pub fn header(plan: &WrapPlan, known: &KnownPrograms, started: String) -> Header {
     let profile = profile(plan, known);
     let file = place::found(&plan.program);
@@ -57,9 +70,10 @@ pub fn header(plan: &WrapPlan, known: &KnownPrograms, started: String) -> Header
             file_size: size.map(|data| data.len()),
             ..ServerFacts::default()
         },
-        workspace: WorkspaceFacts {
-            isolation: "in-place".to_owned(),
-            ..WorkspaceFacts::default()
+        scenario: ScenarioFacts {
+            name: SCENARIO.to_owned(),
+            phases: vec![SESSION.to_owned()],
+            ..ScenarioFacts::default()
         },
         settings: Settings {
             interval: record::nanos(INTERVAL),

@@ -1,6 +1,5 @@
 //! The thread that records a session. Nobody waits for it, and it may fail at any time.
 
-use std::any::Any;
 use std::fs::File;
 use std::io::Write;
 use std::panic::{self, AssertUnwindSafe};
@@ -49,11 +48,9 @@ impl Recorder {
         let own = Arc::clone(tap);
         let work = move || {
             let _ends_with_thread: mpsc::Sender<()> = sender;
-            // A panic has no words here: they may quote what passed by.
-            let recorded = panic::catch_unwind(AssertUnwindSafe(|| record(&own, &plan, pid, clock)));
-            own.close();
-            if let Some(text) = complaint(recorded) {
+            if let Some(text) = run_guarded(&own, || record(&own, &plan, pid, clock)) {
                 let mut errors = errors;
+                // Without stderr nobody can be told.
                 let _ = writeln!(errors, "lsp-soak: {text}");
             }
         };
@@ -70,11 +67,15 @@ impl Recorder {
     }
 }
 
-fn complaint(recorded: Result<anyhow::Result<()>, Box<dyn Any + Send>>) -> Option<String> {
-    match recorded {
+/// Does the work of the recorder and returns why it failed. Whatever happens, nothing is copied for it afterwards.
+fn run_guarded(tap: &Tap, work: impl FnOnce() -> anyhow::Result<()>) -> Option<String> {
+    let done = panic::catch_unwind(AssertUnwindSafe(work));
+    tap.close();
+    match done {
         Ok(Ok(())) => None,
-        Ok(Err(error)) => Some(format!("no record of this session: {error:#}")),
-        Err(_) => Some("the record of this session ends here, because of a mistake in lsp-soak".to_owned()),
+        Ok(Err(error)) => Some(format!("nothing more is recorded of this session: {error:#}")),
+        // Its words may quote what passed by.
+        Err(_) => Some("nothing more is recorded of this session, because of a mistake in lsp-soak".to_owned()),
     }
 }
 
@@ -106,6 +107,7 @@ impl Recording {
         let storage = Limited::new(file, &written);
         let (journal, end) = Journal::with_storage(storage, &header, clock, PATIENCE)?;
         journal.write_at(0, Event::Spawned { pid, restarts: 0 });
+        journal.write_at(0, Event::PhaseStarted(header::phase()));
         let sink = PublicSink {
             inner: journal.clone(),
             known,
@@ -167,5 +169,44 @@ impl Recording {
         }
         drop(self.journal);
         Ok(self.end.finish()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::super::pump::{Progress, Pump};
+    use super::*;
+    use record::Side;
+
+    /// What a pump passes on beside this tap.
+    fn pumped(tap: &Arc<Tap>, bytes: &[u8]) -> Vec<u8> {
+        let mut passed = Vec::new();
+        let progress = Arc::<Progress>::default();
+        Pump::new(&progress, tap, Some(Side::Client)).run(Cursor::new(bytes), &mut passed);
+        assert!(progress.is_done() && progress.is_source_ended());
+        passed
+    }
+
+    #[test]
+    fn a_recorder_that_panics_costs_the_record_and_no_byte() {
+        let tap = Arc::new(Tap::new(Clock::start()));
+        let said = run_guarded(&tap, || panic!("with the words of a document"));
+        assert!(said.is_some_and(|text| !text.contains("document")));
+        let bytes = vec![7; 40 << 20];
+        assert!(pumped(&tap, &bytes) == bytes);
+    }
+
+    #[test]
+    fn a_recorder_that_never_comes_costs_the_record_and_no_byte() {
+        let tap = Arc::new(Tap::new(Clock::start()));
+        let bytes = vec![7; 40 << 20];
+        assert!(pumped(&tap, &bytes) == bytes);
+        let mut batch = Batch::default();
+        assert!(matches!(tap.take(&mut batch), Taken::Bytes));
+        let lost: u64 = batch.parts().map(|part| part.lost).sum();
+        let kept: usize = batch.parts().map(|part| part.bytes.len()).sum();
+        assert!(lost > 0 && lost + kept as u64 == 40 << 20);
     }
 }

@@ -95,6 +95,8 @@ impl Traffic {
         let session = &mut self.session;
         let asked = session.open.iter().filter(|((side, _), _)| *side == Side::Client);
         let mut open: Vec<&Open> = asked.map(|(_, open)| open).collect();
+        // Those are told with the start and the end.
+        open.retain(|open| !matches!(open.method, Some("initialize" | "shutdown")));
         open.sort_by_key(|open| open.number);
         let oldest = open.first().map(|open| name_of(open.method));
         let mut events: Vec<Event> = Vec::new();

@@ -18,3 +18,4 @@ mod shell;
 mod ship;
 #[cfg(target_os = "linux")]
 mod watch;
+mod wrap;

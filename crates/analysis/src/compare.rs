@@ -80,6 +80,9 @@ pub struct Comparison {
     /// True if the page cache was emptied before the first counted run of a command; `None` for servers.
     #[serde(skip)]
     pub page_cache_dropped: Option<bool>,
+    /// True if a counted run is a session of an editor, which has no checkpoints.
+    #[serde(skip)]
+    pub wrapped: bool,
     /// True if the results of runs decided their number: an interval of 95 % is then not exactly that.
     #[serde(skip)]
     pub looked: bool,

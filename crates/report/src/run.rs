@@ -109,7 +109,8 @@ fn verdict(summary: &Summary, comparison: &Comparison) -> Vec<Sentence> {
 }
 
 fn phases(summary: &Summary) -> Option<Section> {
-    if summary.phases.is_empty() {
+    // A session of an editor is one phase without a checkpoint.
+    if summary.phases.is_empty() || summary.header.wrapped.is_some() {
         return None;
     }
     let legend = phases::legend(summary).into_iter();

@@ -94,6 +94,7 @@ fn compare_arms(runs: &[Played], labels: &[&str], arms: &[Vec<&Played>]) -> Comp
         page_cache_dropped: all
             .first()
             .and_then(|run| run.summary.header.settings.page_cache_dropped),
+        wrapped: all.iter().any(|run| run.summary.header.wrapped.is_some()),
         looked: all.iter().any(|run| !run.summary.header.plan.looks.is_empty()),
         repeats: all
             .iter()

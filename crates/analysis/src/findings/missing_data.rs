@@ -26,9 +26,32 @@ pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
     // A tracer has short-lived helper processes of its own.
     if summary.sampling.unseen > 0 && summary.header.plan.traced.is_none() {
         let text = format!(
-            "at least {} lived too briefly to be sampled: no sum and no peak includes them, a shorter `--interval` \
-             sees more",
-            units::count_of(summary.sampling.unseen, "process")
+            "at least {} lived too briefly to be sampled: no sum and no peak includes them{}",
+            units::count_of(summary.sampling.unseen, "process"),
+            if summary.header.wrapped.is_some() {
+                ""
+            } else {
+                ", a shorter `--interval` sees more"
+            }
+        );
+        list.push(finding(Severity::Warning, text));
+    }
+    list.extend(relayed(summary));
+    list
+}
+
+/// What the record of an editor's session lacks.
+fn relayed(summary: &Summary) -> Vec<Finding> {
+    if summary.header.wrapped.is_none() {
+        return Vec::new();
+    }
+    let text = "an editor played this session: it has no checkpoints, and private memory is what was sampled";
+    let mut list = vec![finding(Severity::Note, text)];
+    let dropped = summary.lifecycle.close.as_ref().map_or(0, |close| close.dropped);
+    if dropped > 0 {
+        let text = format!(
+            "{} of messages not recorded: the record was full, or they came too fast",
+            units::count_of(dropped, "event")
         );
         list.push(finding(Severity::Warning, text));
     }

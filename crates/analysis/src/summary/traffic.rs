@@ -51,7 +51,12 @@ impl Method {
             Outcome::Lost => figures.lost += 1,
             Outcome::Error { code, message } => {
                 figures.errors += 1;
-                let text = format!("{code}: {message}");
+                // A relayed session records no words of an error.
+                let text = if message.is_empty() {
+                    code.to_string()
+                } else {
+                    format!("{code}: {message}")
+                };
                 if self.errors.len() < ERRORS || self.errors.contains_key(&text) {
                     *self.errors.entry(text).or_default() += 1;
                 }

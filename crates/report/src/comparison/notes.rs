@@ -34,6 +34,9 @@ pub fn notes(comparison: &Comparison) -> Vec<Sentence> {
     if comparison.sides.len() > 1 && comparison.looked {
         notes.push(Sentence::warning("compare.looked", INTERIM_ANALYSES));
     }
+    if comparison.wrapped {
+        notes.push(Sentence::warning("compare.wrapped", WRAPPED));
+    }
     for differing in &comparison.differences {
         let text = difference(differing);
         notes.push(if differing.is_decisive() {
@@ -50,6 +53,10 @@ pub fn notes(comparison: &Comparison) -> Vec<Sentence> {
 /// The meaning of an interval if interim analyses ended the runs.
 const INTERIM_ANALYSES: &str = "`--runs auto` makes interim analyses, so a 95 % interval of a ratio covers 91 to 96 %, \
                                 and less after an early stop near a limit";
+
+/// What sessions of editors lack.
+const WRAPPED: &str = "sessions of editors have no checkpoints: only peaks, CPU time and latencies are compared, each over what \
+                       its editor happened to do";
 
 /// Groups and outliers of memory.
 pub fn unusual(comparison: &Comparison) -> Vec<Sentence> {

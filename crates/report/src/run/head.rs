@@ -101,10 +101,14 @@ pub fn conclusion(summary: &Summary) -> Option<String> {
     if summary.lifecycle.command.is_some() {
         return command::conclusion(summary);
     }
-    let private = result(summary).map(|(private, name)| {
+    let mut private = result(summary).map(|(private, name)| {
         let size = format!("{} MiB", units::mib(private));
         (size, moment_of_result(summary, private, name))
     });
+    if summary.header.wrapped.is_some() {
+        let most = summary.memory.private_peak;
+        private = most.map(|most| (format!("{} MiB", units::mib(most)), "at most".to_owned()));
+    }
     let peak = summary.memory.peak.map(|most| format!("{} MiB", peak(most)));
     memory_sentence(private, peak)
 }
@@ -265,6 +269,9 @@ fn server(summary: &Summary) -> String {
 }
 
 fn workspace(summary: &Summary) -> String {
+    if summary.header.wrapped.is_some() {
+        return "not recorded".to_owned();
+    }
     let facts = &summary.header.workspace;
     let files = format!(
         "{}, {}",
