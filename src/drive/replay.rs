@@ -3,7 +3,7 @@
 mod mapping;
 
 use lsp::{Answers, RecordedAnswer};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::config::recorded::Recorded;
 
@@ -29,12 +29,11 @@ pub fn initialize(recorded: &Recorded, job: &Job) -> Option<Value> {
 /// What the editor answered; whatever it was not asked is answered as usual.
 pub fn answers(recorded: &Recorded, job: &Job, usual: Answers) -> Answers {
     let mapping = mapping(recorded, job);
-    let mut answers = usual;
-    let mut settings = Value::Null;
+    let (mut answers, mut sections) = (usual, Vec::new());
     for answered in &recorded.answers {
         let (params, result) = (mapping.moved(&answered.params), mapping.moved(&answered.result));
         if answered.method == CONFIGURATION {
-            add_settings(&mut settings, &params, result);
+            sections.extend(settings(&params, result));
         } else {
             answers.recorded.push(RecordedAnswer {
                 method: answered.method.clone(),
@@ -43,40 +42,35 @@ pub fn answers(recorded: &Recorded, job: &Job, usual: Answers) -> Answers {
             });
         }
     }
-    if !settings.is_null() {
-        answers.settings = settings;
+    // A section without a value says nothing of those below it.
+    sections.sort_by_key(|(section, _)| section.split('.').filter(|key| !key.is_empty()).count());
+    for (section, value) in sections {
+        set(&mut answers.settings, &section, value);
     }
     answers
 }
 
-/// Adds the answer to a `workspace/configuration` to a tree that dotted sections are read from.
-fn add_settings(tree: &mut Value, params: &Value, result: Value) {
-    let Value::Array(values) = result else { return };
+/// The sections and values in the answer to a `workspace/configuration`.
+fn settings(params: &Value, result: Value) -> Vec<(String, Value)> {
+    let Value::Array(values) = result else {
+        return Vec::new();
+    };
     let items = params["items"].as_array().into_iter().flatten();
-    for (item, value) in items.zip(values) {
-        let section = item["section"].as_str().unwrap_or_default();
-        let mut place = &mut *tree;
-        for key in section.split('.').filter(|key| !key.is_empty()) {
-            place = members(place).entry(key).or_insert(Value::Null);
-        }
-        match value {
-            Value::Object(new) => members(place).extend(new),
-            // An empty section says nothing of those below it.
-            Value::Null => {}
-            other => *place = other,
-        }
-    }
+    let sections = items.map(|item| item["section"].as_str().unwrap_or_default().to_owned());
+    sections.zip(values).collect()
 }
 
-/// The members of an object, which replaces whatever is there instead.
-fn members(value: &mut Value) -> &mut Map<String, Value> {
-    if !value.is_object() {
-        *value = Value::Object(Map::new());
+/// Sets the value of a dotted section of a tree.
+fn set(tree: &mut Value, section: &str, value: Value) {
+    let mut place = tree;
+    for key in section.split('.').filter(|key| !key.is_empty()) {
+        if !place.is_object() {
+            *place = Value::Null;
+        }
+        // Makes an object of null.
+        place = &mut place[key];
     }
-    match value {
-        Value::Object(members) => members,
-        _ => unreachable!("it was made an object above"),
-    }
+    *place = value;
 }
 
 #[cfg(test)]
@@ -88,18 +82,12 @@ mod tests {
 
     #[test]
     fn sections_that_were_asked_for_one_by_one_make_one_tree() {
-        let mut tree = Value::Null;
-        let params = json!({ "items": [{ "section": "a.b" }, { "section": "a" }, { "section": "c" }] });
-        add_settings(&mut tree, &params, json!([{ "x": 1 }, { "y": [2] }, null]));
-        add_settings(
-            &mut tree,
-            &json!({ "items": [{}, { "section": "a.z" }] }),
-            json!([{ "d": 3 }, true]),
-        );
-        assert_eq!(
-            tree,
-            json!({ "a": { "b": { "x": 1 }, "y": [2], "z": true }, "d": 3, "c": null })
-        );
+        let mut tree = json!({ "a": { "old": 1 }, "mine": true });
+        let params = json!({ "items": [{ "section": "a" }, { "section": "a.b" }, { "section": "c" }] });
+        for (section, value) in settings(&params, json!([null, { "x": 1 }, [2]])) {
+            set(&mut tree, &section, value);
+        }
+        assert_eq!(tree, json!({ "a": { "b": { "x": 1 } }, "c": [2], "mine": true }));
     }
 
     #[test]

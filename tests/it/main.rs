@@ -18,4 +18,5 @@ mod shell;
 mod ship;
 #[cfg(target_os = "linux")]
 mod watch;
+#[cfg(target_os = "linux")]
 mod wrap;

@@ -29,7 +29,10 @@ fn ground(options: &str) -> PreparedWorkspace {
     );
     fs::write(&launcher, script).expect("the directory is ours");
     fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).expect("the file is ours");
-    let server = format!("[server.wrapped]\nprograms = {:?}\nlanguages = ['python']\n", [launcher]);
+    let server = format!(
+        "[server.wrapped]\nprograms = {:?}\nlanguages = ['python']\n",
+        [launcher]
+    );
     ground.write("servers.toml", &server);
     ground
 }
@@ -48,7 +51,11 @@ fn line(kind: &str, millis: u64, message: Value) -> String {
 }
 
 fn sends(millis: u64, method: &str, params: Value) -> String {
-    line("send-notification", millis, json!({ "jsonrpc": "2.0", "method": method, "params": params }))
+    line(
+        "send-notification",
+        millis,
+        json!({ "jsonrpc": "2.0", "method": method, "params": params }),
+    )
 }
 
 fn asks(millis: u64, id: u64, method: &str, params: Value) -> String {
@@ -113,7 +120,9 @@ fn whole(recorded: &Recorded, place: usize) -> &Value {
 fn a_server_receives_what_the_editor_sent_in_the_workspace_that_was_named() {
     let ground = ground("--contents");
     ground.write("trace.log", &trace());
-    let words = ["replay", "trace.log", "--server", "wrapped", "--workspace", "workspace", "--out", "out"];
+    let words = [
+        "replay", "trace.log", "--server", "wrapped", "--workspace", "workspace", "--out", "out",
+    ];
     ground.stdout(&words);
     let recorded_once = recorded::read(&ground.join("trace.log")).expect("it was written above");
     let (received, _) = received(&ground);
@@ -123,7 +132,10 @@ fn a_server_receives_what_the_editor_sent_in_the_workspace_that_was_named() {
     assert_ne!(root, ROOT);
     let path = root.strip_prefix("file://").expect("it is a file");
     assert_eq!(initialize["initializationOptions"]["shop"], format!("{path}/settings"));
-    assert_eq!(initialize["capabilities"]["general"]["positionEncodings"], json!(["utf-16"]));
+    assert_eq!(
+        initialize["capabilities"]["general"]["positionEncodings"],
+        json!(["utf-16"])
+    );
     for place in 0..received.messages.len() {
         let sent = whole(&recorded_once, place).to_string();
         let expected: Value = serde_json::from_str(&sent.replace(ROOT, &root)).expect("it is JSON");
@@ -140,7 +152,9 @@ fn without_contents_the_same_messages_are_made_for_files_of_the_project() {
     let ground = ground("");
     ground.write("trace.log", &trace());
     let replay = |file: &str, out: &str| {
-        let words = ["replay", file, "--server", "wrapped", "--workspace", "workspace", "--speed", "max", "--out", out];
+        let words = [
+            "replay", file, "--server", "wrapped", "--workspace", "workspace", "--speed", "max", "--out", out,
+        ];
         ground.stdout(&words);
         received(&ground)
     };
@@ -153,7 +167,13 @@ fn without_contents_the_same_messages_are_made_for_files_of_the_project() {
         let (Params::Outline(one), Params::Outline(other)) = (&one.params, &other.params) else {
             panic!("there are no contents")
         };
-        let inserted = |outline: &record::RelayedParams| outline.changes.iter().map(|change| change.inserted.characters).sum::<u64>();
+        let inserted = |outline: &record::RelayedParams| {
+            outline
+                .changes
+                .iter()
+                .map(|change| change.inserted.characters)
+                .sum::<u64>()
+        };
         assert_eq!((inserted(one), &one.positions), (inserted(other), &other.positions));
     }
     let opened = |recorded: &Recorded| match &recorded.messages[0].params {
@@ -170,10 +190,22 @@ fn a_session_without_a_project_and_a_damaged_one_are_refused_before_anything_sta
     let ground = ground("--contents");
     ground.write("trace.log", &trace());
     let (_, said) = ground.ends(2, &["replay", "trace.log", "--server", "wrapped"]);
-    assert!(said.contains("has no project of its own") && said.contains("--workspace"), "{said}");
-    ground.write("cut.log", &(trace() + "[LSP - 10:11:12 AM] {\"isLSPMessage\":true,\"type\""));
-    let (_, said) = ground.ends(2, &["replay", "cut.log", "--server", "wrapped", "--workspace", "workspace"]);
-    assert!(said.contains("`cut.log`, line ") && said.contains("it is not JSON"), "{said}");
+    assert!(
+        said.contains("has no project of its own") && said.contains("--workspace"),
+        "{said}"
+    );
+    ground.write(
+        "cut.log",
+        &(trace() + "[LSP - 10:11:12 AM] {\"isLSPMessage\":true,\"type\""),
+    );
+    let (_, said) = ground.ends(
+        2,
+        &["replay", "cut.log", "--server", "wrapped", "--workspace", "workspace"],
+    );
+    assert!(
+        said.contains("`cut.log`, line ") && said.contains("it is not JSON"),
+        "{said}"
+    );
     assert!(ground.records("wrapped").is_empty(), "nothing was started");
     let (_, said) = ground.ends(2, &["replay", "trace.log", "--server", "wrapped", "--speed", "fast"]);
     assert!(said.contains("write `1x`, `10x`, or `max`"), "{said}");
@@ -188,8 +220,8 @@ fn a_session_is_gated_and_written_as_a_scenario_like_any_other() {
     let (plan, _) = ground.ends(0, &["check", "mine.toml", "--workspace", "workspace"]);
     assert!(plan.contains("hover") && plan.contains("definition"), "{plan}");
     let words = [
-        "gate", "trace.log", "--candidate", "wrapped", "--budget", "peak <= 4 GiB", "--workspace", "workspace", "--speed",
-        "max", "--out", "out",
+        "gate", "trace.log", "--candidate", "wrapped", "--budget", "peak <= 4 GiB", "--workspace", "workspace",
+        "--speed", "max", "--out", "out",
     ];
     let (verdict, _) = ground.ends(0, &words);
     assert!(verdict.contains("PASS"), "{verdict}");
