@@ -352,7 +352,12 @@ fn first_folders(job: &Job) -> Vec<WorkspaceFolder> {
     folders
 }
 
-async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(ServerCapabilities, Duration), Stop> {
+/// The parameters of `initialize`: those of a recorded editor, or of ours.
+fn initialize_params(client: &Client, job: &Job) -> Value {
+    let recorded = job.scenario.recorded();
+    if let Some(recorded) = recorded.and_then(|recorded| replay::initialize(recorded, job)) {
+        return recorded;
+    }
     let profile = &job.choice.profile;
     let folders = client.answers().folders;
     // As editors do: the first folder is the root of servers that know only one.
@@ -371,17 +376,14 @@ async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(S
     if let Some(options) = profile.initialization_options() {
         params["initializationOptions"] = options.clone();
     }
-    if let Some(recorded) = job
-        .scenario
-        .recorded()
-        .and_then(|recorded| replay::initialize(recorded, job))
-    {
-        params = recorded;
-    }
+    params
+}
+
+async fn initialize(client: &Client, job: &Job, deadline: Duration) -> Result<(ServerCapabilities, Duration), Stop> {
     match client
         .request(
             "initialize",
-            &params,
+            initialize_params(client, job),
             RequestOptions::with_deadline(deadline + fault::GRACE).keeping(),
         )
         .await

@@ -78,10 +78,7 @@ pub async fn act<S: Stage>(
         }
         Step::Type(options) => typing::type_snippets(scene, documents, options).await,
         Step::Notification(options) => queries::notification(scene, documents, options).await,
-        Step::Pause(options) => {
-            tokio::time::sleep(options.time.0).await;
-            Ok(())
-        }
+        Step::Pause(options) => pause(options.time.0).await,
         Step::Session(options) => session::play(scene, options).await,
         Step::Idle(options) => {
             end.idle = Some(idle::wait(scene, documents, options).await?);
@@ -121,6 +118,11 @@ pub async fn act<S: Stage>(
         Step::ExecuteCommand(options) => queries::execute_command(scene, documents, options).await,
         Step::Request(options) => queries::request(scene, documents, options).await,
     }
+}
+
+async fn pause(time: Duration) -> Result<(), Stop> {
+    tokio::time::sleep(time).await;
+    Ok(())
 }
 
 /// The kind of place that a step needs; `None` if it needs none, or picks its own.

@@ -20,9 +20,8 @@ pub(super) fn read(source: impl BufRead) -> Result<Recorded, BadRecording> {
         ));
     }
     let mut builder = Builder::default();
-    let mut line = 1;
-    for entry in &mut reader {
-        line += 1;
+    // The header is line 1.
+    for (line, entry) in (2..).zip(&mut reader) {
         let entry = entry.map_err(unreadable)?;
         if let Event::Relayed(relayed) = entry.event {
             let from = relayed.from;

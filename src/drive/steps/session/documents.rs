@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lsp_types::Url;
 use serde_json::Value;
@@ -16,6 +16,9 @@ use lsp::position::Encoding;
 use record::{DocumentHash, TextPosition, TextRange, regular_file};
 
 use super::super::Scene;
+
+/// Most bytes of a file that is opened without its text in the session.
+const MOST: u64 = 64 << 20;
 
 /// A document that is open.
 pub(super) struct OpenText {
@@ -66,7 +69,7 @@ impl<'s> Documents<'s> {
     fn follow_open(&mut self, uri: &str, params: &mut Value) {
         let item = &mut params["textDocument"];
         if item["text"].is_null()
-            && let Some(text) = uri::to_path(uri).and_then(|path| regular_file::read(&path, u64::MAX).ok())
+            && let Some(text) = self.file_of(uri).and_then(|path| regular_file::read(&path, MOST).ok())
         {
             item["text"] = Value::String(String::from_utf8_lossy(&text).into_owned());
         }
@@ -146,19 +149,27 @@ impl<'s> Documents<'s> {
     /// Writes a document to its file, if that is a file of the copy: as the editor did before it said so.
     pub fn save(&self, key: &str) {
         let Some(open) = self.open.get(key) else { return };
-        if let Some(path) = uri::to_path(open.document.uri().as_str())
-            && is_in(&path, &self.job.root)
-        {
+        if let Some(path) = self.file_of(open.document.uri().as_str()) {
             // A file that cannot be written stays as it was, and the server is told what the editor told.
             let _ = regular_file::write(&path, open.document.text().as_bytes());
         }
     }
+
+    /// The file of the copy that a URI names.
+    fn file_of(&self, uri: &str) -> Option<PathBuf> {
+        below(uri::to_path(uri)?, &self.job.root)
+    }
 }
 
-/// True if a path names a regular file below a directory, without a link on its way.
-fn is_in(path: &Path, root: &Path) -> bool {
-    let real = fs::canonicalize(path);
-    real.is_ok_and(|real| real == path && real.starts_with(root) && real != root)
+/// The path, if it is of a file below a directory, without a link on its way: nothing else is read or written.
+fn below(path: PathBuf, root: &Path) -> Option<PathBuf> {
+    let relative = path.strip_prefix(root).ok()?;
+    let expected = fs::canonicalize(root).ok()?.join(relative);
+    if fs::canonicalize(&path).ok()? == expected {
+        Some(path)
+    } else {
+        None
+    }
 }
 
 fn position(value: &Value) -> Option<TextPosition> {
