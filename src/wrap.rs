@@ -43,7 +43,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 /// Longest wait for an editor that takes none of the last output.
 const LONGEST_STUCK: Duration = Duration::from_secs(5);
 /// Longest wait for the end of the record: the editor waits for this process.
-const LONGEST_FINISH: Duration = Duration::from_secs(5);
+const LONGEST_FINISH: Duration = Duration::from_secs(10);
 /// Pause between two looks at what is awaited.
 const LOOK: Duration = Duration::from_millis(1);
 

@@ -14,6 +14,8 @@ const MOST_CHUNKS: usize = 64 * 1024;
 /// Time in which bytes gather before the recorder takes them: it wakes 50 times a second at most, because each time takes
 /// a processor from server and editor.
 const GATHER: Duration = Duration::from_millis(20);
+/// Longest time without a look for bytes.
+const LONGEST_IDLE: Duration = Duration::from_secs(1);
 /// Capacity in bytes that an emptied batch keeps.
 const KEPT: usize = 256 * 1024;
 
@@ -84,26 +86,27 @@ impl Tap {
         }
     }
 
-    /// Copies bytes for the recorder, or counts them as lost.
-    pub fn copy(&self, side: Side, bytes: &[u8]) {
+    /// Copies bytes for the recorder, or counts them as lost; returns true if it is to be woken.
+    pub fn copy(&self, side: Side, bytes: &[u8]) -> bool {
         let at = self.clock.now();
         let mut queue = self.lock();
         if !queue.is_read {
-            return;
+            return false;
         }
         queue.batch.add(side, at, bytes);
         let is_urgent = queue.batch.bytes.len() > ROOM / 2;
-        let wakes = std::mem::take(&mut queue.is_idle) || is_urgent;
-        drop(queue);
-        if wakes {
-            self.filled.notify_all();
-        }
+        std::mem::take(&mut queue.is_idle) || is_urgent
+    }
+
+    /// Wakes the recorder. This takes longer than to send a message, so it comes after that.
+    pub fn wake(&self) {
+        self.filled.notify_all();
     }
 
     /// The server ended and nothing more passes.
     pub fn end(&self, departure: Departure) {
         self.lock().departure = Some(departure);
-        self.filled.notify_all();
+        self.wake();
     }
 
     /// Waits for bytes or the end, and takes what there is into an empty `batch`.
@@ -111,10 +114,11 @@ impl Tap {
         batch.clear();
         let mut queue = self.lock();
         queue.is_idle = queue.batch.chunks.is_empty();
-        let waited = self.filled.wait_while(queue, |queue| {
+        // A pump whose destination takes nothing wakes nobody.
+        let waited = self.filled.wait_timeout_while(queue, LONGEST_IDLE, |queue| {
             queue.batch.chunks.is_empty() && queue.departure.is_none()
         });
-        let queue = waited.unwrap_or_else(PoisonError::into_inner);
+        let (queue, _timeout) = waited.unwrap_or_else(PoisonError::into_inner);
         let gathered = self.filled.wait_timeout_while(queue, GATHER, |queue| {
             queue.departure.is_none() && queue.batch.bytes.len() <= ROOM / 2
         });
