@@ -189,8 +189,11 @@ fn command() -> clap::Command {
         .into_iter()
         .fold(Cli::command(), |cli, name| cli.mut_subcommand(name, alone));
     // A scenario is written without a server.
-    let needs_server = |server: clap::Arg| server.required_unless_present_any(["resume", "to_scenario"]);
-    cli.mut_subcommand("replay", |replay| replay.mut_arg("servers", needs_server))
+    cli.mut_subcommand("replay", |replay| {
+        replay.mut_arg("servers", |server| {
+            server.required_unless_present_any(["resume", "to_scenario"])
+        })
+    })
 }
 
 /// Adds the most similar subcommand to an error about an unknown one.

@@ -9,7 +9,7 @@ use super::{Output, Recording, Repeating, Run, ScenarioOptions, ServerOptions};
 const EXAMPLES: &str = "\
 Examples:
   lsp-soak replay session.jsonl --server ty --workspace ~/src/myproject
-  lsp-soak replay trace.log --server ./old/ty --server ./new/ty \\
+  lsp-soak replay trace.log --server 'old: ./old/ty' --server ./new/ty \\
       --workspace ~/src/myproject --runs 5 --speed 10x
   lsp-soak replay session.jsonl --to-scenario mine.toml
   lsp-soak replay --resume reports/20261121-120000-session-replay";

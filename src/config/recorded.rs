@@ -17,6 +17,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use base::text::reason;
 use record::{Nanos, RelayedParams, decompressed};
 
 pub use root::Root;
@@ -26,6 +27,10 @@ const BEGINNING: usize = 64 << 10;
 
 /// Longest text that is read, in bytes.
 const LONGEST: u64 = 1 << 30;
+
+/// The cure for a file that is no session.
+const OTHER_FILE: &str = "name a record of `lsp-soak wrap`, VS Code's verbose trace, a replay file of typescript-go, or what \
+                          `lsp-devtools record --to-file` wrote";
 
 /// A session of one server.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -172,7 +177,6 @@ enum Format {
 /// The format of a file with this beginning; `None` if it is no recorded session.
 fn format(beginning: &str) -> Option<Format> {
     let first = beginning.lines().find(|line| !line.trim().is_empty())?;
-    let has = |key: &str| first.contains(&format!("\"{key}\""));
     if !first.trim_start().starts_with('{') {
         return if vscode::is_trace(beginning) {
             Some(Format::VsCode)
@@ -180,17 +184,21 @@ fn format(beginning: &str) -> Option<Format> {
             None
         };
     }
-    if has("isLSPMessage") {
+    if has_key(first, "isLSPMessage") {
         Some(Format::VsCode)
-    } else if has("rootDirUriPlaceholder") || has("rootDirPlaceholder") {
+    } else if has_key(first, "rootDirUriPlaceholder") || has_key(first, "rootDirPlaceholder") {
         Some(Format::TypeScript)
-    } else if has("jsonrpc") {
+    } else if has_key(first, "jsonrpc") {
         Some(Format::Devtools)
-    } else if has("format") && (has("tool") || has("host")) {
+    } else if has_key(first, "format") && (has_key(first, "tool") || has_key(first, "host")) {
         Some(Format::Record)
     } else {
         None
     }
+}
+
+fn has_key(line: &str, key: &str) -> bool {
+    line.contains(&format!("\"{key}\""))
 }
 
 /// True if the file is a recorded session, or looks like one. A file that cannot be read is none.
@@ -204,9 +212,6 @@ pub fn is_recorded(path: &Path) -> bool {
 
 /// Reads a recorded session.
 pub fn read(path: &Path) -> Result<Recorded, BadRecording> {
-    const CURE: &str = "name a record of `lsp-soak wrap`, VS Code's verbose trace, a replay file of typescript-go, or what \
-                        `lsp-devtools record --to-file` wrote";
-    let unreadable = |error: io::Error| BadRecording::of_file(format!("cannot be read: {error}"), CURE);
     let mut beginning = Vec::new();
     let source = open(path).map_err(unreadable)?;
     source
@@ -214,7 +219,7 @@ pub fn read(path: &Path) -> Result<Recorded, BadRecording> {
         .read_to_end(&mut beginning)
         .map_err(unreadable)?;
     let Some(format) = format(&String::from_utf8_lossy(&beginning)) else {
-        return Err(BadRecording::of_file("it is no recorded session", CURE));
+        return Err(BadRecording::of_file("it is no recorded session", OTHER_FILE));
     };
     if format == Format::Record {
         return wrapped::read(BufReader::new(open(path).map_err(unreadable)?));
@@ -232,6 +237,10 @@ pub fn read(path: &Path) -> Result<Recorded, BadRecording> {
         Format::TypeScript => typescript::read(&text),
         Format::Devtools => devtools::read(&text),
     }
+}
+
+fn unreadable(error: io::Error) -> BadRecording {
+    BadRecording::of_file(format!("cannot be read: {}", reason(&error)), OTHER_FILE)
 }
 
 fn open(path: &Path) -> io::Result<impl Read> {

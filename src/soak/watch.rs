@@ -90,8 +90,11 @@ pub async fn watch(mut watched: Watched, path: &Path, interrupt: &Interrupt) -> 
             unsettled: String::new(),
             released: None,
         };
-        let make = move |rounds, rollups, resources| Event::Checkpoint(frame.with_samples(rounds, rollups, resources));
-        sampler.checkpoint(make).await;
+        sampler
+            .checkpoint(move |rounds, rollups, resources| {
+                Event::Checkpoint(frame.with_samples(rounds, rollups, resources))
+            })
+            .await;
         sampler.peak(phase).await;
     }
     sampler.stop();

@@ -207,6 +207,13 @@ fn a_session_without_a_project_and_a_damaged_one_are_refused_before_anything_sta
         "{said}"
     );
     assert!(ground.records("wrapped").is_empty(), "nothing was started");
+    let (_, said) = ground.ends(
+        2,
+        &[
+            "replay", "scenario.toml", "--server", "wrapped", "--workspace", "workspace",
+        ],
+    );
+    assert!(said.contains("it is no recorded session"), "{said}");
     let (_, said) = ground.ends(2, &["replay", "trace.log", "--server", "wrapped", "--speed", "fast"]);
     assert!(said.contains("write `1x`, `10x`, or `max`"), "{said}");
 }

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
+use base::text::reason;
+
 use crate::config::glob::{languages, of_language};
 use crate::config::names::as_file_name;
 
@@ -16,7 +18,8 @@ use super::{BadRecording, Language, Recorded, read};
 /// that runs of other sessions are runs of other scenarios.
 pub fn text(path: &Path) -> Result<String, BadRecording> {
     let recorded = read(path)?;
-    let hash = hash(path).map_err(|error| BadRecording::of_file(format!("cannot be read: {error}"), "name another"))?;
+    let hash = hash(path)
+        .map_err(|error| BadRecording::of_file(format!("cannot be read: {}", reason(&error)), "name another"))?;
     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let stem = Path::new(&file)
         .file_stem()

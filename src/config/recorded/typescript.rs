@@ -29,10 +29,9 @@ pub(super) fn read(text: &str) -> Result<Recorded, BadRecording> {
             )
         })?;
         if std::mem::take(&mut is_first) && value["kind"].is_null() {
-            let name = |key: &str, usual: &str| vec![value[key].as_str().unwrap_or(usual).to_owned()];
             builder.set_root(Root {
-                uris: name("rootDirUriPlaceholder", URI),
-                paths: name("rootDirPlaceholder", PATH),
+                uris: vec![placeholder(&value, "rootDirUriPlaceholder", URI)],
+                paths: vec![placeholder(&value, "rootDirPlaceholder", PATH)],
             });
             continue;
         }
@@ -66,4 +65,8 @@ pub(super) fn read(text: &str) -> Result<Recorded, BadRecording> {
         builder.add_response(&id, None);
     }
     builder.finish()
+}
+
+fn placeholder(header: &Value, key: &str, usual: &str) -> String {
+    header[key].as_str().unwrap_or(usual).to_owned()
 }

@@ -60,31 +60,28 @@ pub(super) fn read(text: &str) -> Result<Recorded, BadRecording> {
     while at < text.len() {
         let end = text[at..].find('\n').map_or(text.len(), |length| at + length + 1);
         let line = text[at..end].trim_end();
-        number += 1;
-        let next = end;
+        (at, number) = (end, number + 1);
         match head(line) {
             None => {}
             Some(Head::Json(object)) => {
                 is_coarse = false;
-                all.extend(of_object(number, object)?);
+                all.extend(of_object(number, object)?.and_then(without_results));
             }
             Some(Head::Text { form, from, name, time }) => {
                 is_coarse &= time.is_none_or(|time| time.is_coarse);
-                let (body, length) = body(&text[next..], number)?;
-                if let Some(message) = of_text(form, name, body) {
-                    all.push(Heard {
-                        line: number,
-                        at: time.map(|time| time.nanos),
-                        from,
-                        message,
-                    });
-                }
-                number += text[next..next + length].matches('\n').count();
-                at = next + length;
-                continue;
+                let (body, length) = body(&text[at..], number)?;
+                let message = of_text(form, name, body);
+                let heard = message.map(|message| Heard {
+                    line: number,
+                    at: time.map(|time| time.nanos),
+                    from,
+                    message,
+                });
+                all.extend(heard.and_then(without_results));
+                number += text[at..at + length].matches('\n').count();
+                at += length;
             }
         }
-        at = next;
     }
     order_days(&mut all);
     if is_coarse {
@@ -168,11 +165,11 @@ fn body(text: &str, line: usize) -> Result<(Option<Value>, usize), BadRecording>
 
 /// A message in the form of text. Neither an id nor a method has an apostrophe.
 fn of_text(form: Form, name: &str, body: Option<Value>) -> Option<Message> {
-    let params = |body: Option<Value>| Params::Whole(body.unwrap_or_default());
+    let value = body.unwrap_or_default();
     if form == Form::Notification {
         return Some(Message::Notification {
             method: name.to_owned(),
-            params: params(body),
+            params: Params::Whole(value),
         });
     }
     let (method, id) = name.rsplit_once(" - (")?;
@@ -181,12 +178,12 @@ fn of_text(form: Form, name: &str, body: Option<Value>) -> Option<Message> {
         Form::Request => Message::Request {
             id,
             method: method.to_owned(),
-            params: params(body),
+            params: Params::Whole(value),
         },
         // `No result returned.` stands for null.
         Form::Response | Form::Notification => Message::Response {
             id,
-            result: Some(body.unwrap_or_default()),
+            result: Some(value),
         },
     })
 }
@@ -212,6 +209,18 @@ fn of_object(line: usize, text: &str) -> Result<Option<Heard>, BadRecording> {
         from,
         message,
     }))
+}
+
+/// A message without what a session does not have: results of the server may be large.
+fn without_results(heard: Heard) -> Option<Heard> {
+    match (heard.from, heard.message) {
+        (Side::Server, Message::Notification { .. }) => None,
+        (Side::Server, Message::Response { id, .. }) => Some(Heard {
+            message: Message::Response { id, result: None },
+            ..heard
+        }),
+        (_, message) => Some(Heard { message, ..heard }),
+    }
 }
 
 /// Lets times go on over midnight.

@@ -4,19 +4,21 @@ use std::io::BufRead;
 
 use serde_json::json;
 
-use record::{Event, Reader, Relayed, Side};
+use record::{Event, ReadError, Reader, Relayed, Side};
 
 use super::builder::{Builder, Heard, Message, message};
 use super::{BadRecording, Params, Recorded};
 
+/// The cure for a record without messages.
+const OTHER_RECORD: &str =
+    "record a session with `lsp-soak wrap`, or play the scenario of this record with `lsp-soak run`";
+
 pub(super) fn read(source: impl BufRead) -> Result<Recorded, BadRecording> {
-    const CURE: &str = "record a session with `lsp-soak wrap`, or play the scenario of this record with `lsp-soak run`";
-    let unreadable = |error: record::ReadError| BadRecording::of_file(error.to_string(), CURE);
     let mut reader = Reader::new(source).map_err(unreadable)?;
     if reader.header().wrapped.is_none() {
         return Err(BadRecording::of_file(
             "it is the record of a run, which has no messages",
-            CURE,
+            OTHER_RECORD,
         ));
     }
     let mut builder = Builder::default();
@@ -38,6 +40,10 @@ pub(super) fn read(source: impl BufRead) -> Result<Recorded, BadRecording> {
         }
     }
     builder.finish()
+}
+
+fn unreadable(error: ReadError) -> BadRecording {
+    BadRecording::of_file(error.to_string(), OTHER_RECORD)
 }
 
 /// The message of an entry; `None` if neither its method nor its contents are there.

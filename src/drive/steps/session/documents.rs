@@ -173,15 +173,14 @@ fn below(path: PathBuf, root: &Path) -> Option<PathBuf> {
 }
 
 fn position(value: &Value) -> Option<TextPosition> {
-    let number = |key: &str| {
-        value[key]
-            .as_u64()
-            .map(|number| u32::try_from(number).unwrap_or(u32::MAX))
-    };
     Some(TextPosition {
-        line: number("line")?,
-        character: number("character")?,
+        line: number(&value["line"])?,
+        character: number(&value["character"])?,
     })
+}
+
+fn number(value: &Value) -> Option<u32> {
+    Some(u32::try_from(value.as_u64()?).unwrap_or(u32::MAX))
 }
 
 /// The place in bytes of a position, which is clamped to the text.

@@ -6,7 +6,7 @@ use crate::drive::Job;
 use crate::drive::document::Document;
 use record::{RelayedParams, TextChange, TextPosition, TextSize};
 
-use super::documents::{Documents, offset, span};
+use super::documents::{Documents, OpenText, offset, span};
 
 /// What a rename calls everything.
 const NEW_NAME: &str = "renamed";
@@ -138,21 +138,25 @@ fn at_document(documents: &mut Documents<'_>, method: &str, outline: &RelayedPar
     let hash = outline.document.as_ref()?;
     let mut params = json!({ "textDocument": { "uri": documents.uri(hash)? } });
     let open = documents.get(hash);
-    let place = |position: TextPosition| match open {
-        Some(open) => json!(open.document.position(offset(&open.document, position))),
-        None => json!({ "line": position.line, "character": position.character }),
-    };
     match outline.positions.as_slice() {
         [] => {}
         positions if method == "textDocument/selectionRange" => {
-            params["positions"] = positions.iter().copied().map(place).collect();
+            params["positions"] = positions.iter().map(|position| place(open, *position)).collect();
         }
-        [first, ..] => params["position"] = place(*first),
+        [first, ..] => params["position"] = place(open, *first),
     }
     if let Some(range) = outline.range {
-        params["range"] = json!({ "start": place(range.start), "end": place(range.end) });
+        params["range"] = json!({ "start": place(open, range.start), "end": place(open, range.end) });
     }
     Some(params)
+}
+
+/// A position of a document; of an open one it is clamped to the text.
+fn place(open: Option<&OpenText>, position: TextPosition) -> Value {
+    match open {
+        Some(open) => json!(open.document.position(offset(&open.document, position))),
+        None => json!({ "line": position.line, "character": position.character }),
+    }
 }
 
 /// Adds the members that a method needs besides, as editors usually set them.
