@@ -15,9 +15,11 @@ mod cold;
 mod gate;
 mod init;
 mod options;
+mod replay;
 mod shared;
 mod shell;
 mod tune;
+mod watch;
 mod wrap;
 
 pub use allocator::AllocatorOptions;
@@ -28,9 +30,11 @@ pub use init::Init;
 pub use options::{
     Exports, Measuring, Output, Processors, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions, Voice,
 };
+pub use replay::Replay;
 pub use shared::shared_options;
 pub use shell::{Completions, Man, Schema, SchemaOf};
 pub use tune::{Choosing, Telling, Tune};
+pub use watch::Watch;
 pub use wrap::Wrap;
 
 /// Measure how much memory a language server uses and releases.
@@ -100,6 +104,10 @@ pub enum Command {
     Tune(Tune),
     /// Run commands to their end and compare their time and peak memory
     Cold(Cold),
+    /// Play a recorded session of an editor again, on servers and a project that you name
+    Replay(Replay),
+    /// Sample the memory of a server that runs already
+    Watch(Watch),
     /// Stand between an editor and its server, and record the session
     Wrap(Wrap),
     /// Check a scenario and show what it would do
@@ -131,7 +139,7 @@ const OUTPUT: [&str; 9] = [
 const MORE_RUNS: [&str; 2] = ["runs", "time_budget"];
 
 /// Commands with `--resume`.
-const RESUMED: [&str; 5] = ["run", "calibrate", "gate", "tune", "cold"];
+const RESUMED: [&str; 6] = ["run", "calibrate", "gate", "tune", "cold", "replay"];
 
 /// The text that lsp-soak prints without arguments.
 pub const FIRST: &str = "\
@@ -177,9 +185,15 @@ fn command() -> clap::Command {
             .collect();
         command.mut_arg("resume", |resume| resume.conflicts_with_all(others))
     };
-    RESUMED
+    let cli = RESUMED
         .into_iter()
-        .fold(Cli::command(), |cli, name| cli.mut_subcommand(name, alone))
+        .fold(Cli::command(), |cli, name| cli.mut_subcommand(name, alone));
+    // A scenario is written without a server.
+    cli.mut_subcommand("replay", |replay| {
+        replay.mut_arg("servers", |server| {
+            server.required_unless_present_any(["resume", "to_scenario"])
+        })
+    })
 }
 
 /// Adds the most similar subcommand to an error about an unknown one.

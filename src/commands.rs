@@ -16,6 +16,7 @@ mod next;
 mod output;
 mod plan;
 mod prepare;
+mod replay;
 mod report;
 mod resume;
 mod run;
@@ -23,6 +24,7 @@ mod servers;
 mod shell;
 mod show;
 mod tune;
+mod watch;
 mod wrap;
 
 use std::collections::BTreeSet;
@@ -66,6 +68,8 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Gate(options) => run_interruptible(|interrupt| gate::run(&options, place, interrupt)),
         Command::Tune(options) => run_interruptible(|interrupt| tune::run(&options, place, interrupt)),
         Command::Cold(options) => run_interruptible(|interrupt| cold::run(&options, place, interrupt)),
+        Command::Replay(options) => run_interruptible(|interrupt| replay::run(options, place, interrupt)),
+        Command::Watch(options) => watch::run(&options, &listen()?),
         Command::Wrap(options) => wrap::run(options),
         Command::Check(options) => run_interruptible(|interrupt| check::run(&options, interrupt)),
         Command::Allocator(options) => {

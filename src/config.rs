@@ -25,6 +25,12 @@ pub mod place;
 mod problem;
 #[expect(clippy::disallowed_methods, reason = "it looks for the directory of a project")]
 mod project;
+#[expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "it reads the file of a session"
+)]
+pub mod recorded;
 mod scenario;
 pub mod schema;
 mod server;

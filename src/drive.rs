@@ -18,6 +18,7 @@ pub mod printed_figures;
 mod pull;
 mod quiet;
 pub mod readiness;
+mod replay;
 mod reported_total;
 pub mod repository;
 pub mod session;

@@ -10,6 +10,7 @@ mod java;
 mod library;
 mod live;
 mod survivors;
+mod watch;
 
 use std::io;
 use std::path::Path;
@@ -27,6 +28,7 @@ use record::{Clock, Ending, Event, Header, Journal};
 
 pub use interrupt::Interrupt;
 use live::Live;
+pub use watch::{Watched, watch};
 
 /// The place of an excess after all phases.
 const SHUTDOWN: &str = "the shutdown";

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 
+use crate::config::recorded::Recorded;
 use crate::config::{Isolation, Loaded, Project};
 use crate::drive::Job;
 use crate::drive::documents::OpenDocuments;
@@ -38,6 +39,9 @@ const HURRIED: Duration = Duration::from_secs(1);
 
 /// What empties the page cache when it is written to.
 pub const PAGE_CACHE: &str = "/proc/sys/vm/drop_caches";
+
+/// The name of the capabilities that a recorded editor announced, which no profile has.
+const RECORDED: &str = "recorded";
 
 /// Sentences about the machine that were said, for the lifetime of lsp-soak.
 static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
@@ -398,8 +402,11 @@ fn selection(loaded: &Loaded, root: &Path, cancel: &Cancel) -> anyhow::Result<Se
     )?)
 }
 
-/// The editor to imitate: the scenario's choice, the profile's, or the default.
+/// The editor to imitate: that of a recorded session, the scenario's choice, the profile's, or the default.
 pub fn capabilities(loaded: &Loaded, choice: &ServerChoice) -> String {
+    if loaded.scenario.recorded().is_some_and(Recorded::is_exact) {
+        return RECORDED.to_owned();
+    }
     let chosen = loaded
         .scenario
         .capabilities

@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 
 use crate::config::files::LARGEST;
+use crate::config::step::Speed;
 use crate::config::values::{
     CpuList, Format, Job, Lenses, LookPlan, Partition, Runs, ServerText, cpus, interval, job, looks, partition,
 };
@@ -95,6 +96,9 @@ pub struct ScenarioOptions {
     /// Wait in idle windows until garbage collectors release memory: minutes for Go and Java
     #[arg(long, hide_short_help = true)]
     pub full_decay: bool,
+    /// How fast recorded sessions are played: 1x, 10x or max [default: the scenario's, or 1x]
+    #[arg(long, value_name = "SPEED", hide_short_help = true)]
+    pub speed: Option<Speed>,
     /// Let steps of the scenario run commands; `check` prints them
     #[arg(long, hide_short_help = true)]
     pub allow_shell: bool,

@@ -92,7 +92,7 @@ fn built(choice: &ServerChoice) -> anyhow::Result<PathBuf> {
 }
 
 /// Detection on a live process, from its program and mappings.
-fn live(pid: u32) -> anyhow::Result<Inspected> {
+pub fn live(pid: u32) -> anyhow::Result<Inspected> {
     let cannot_look = format!("cannot look at process {pid}; name one of your own that lives, on Linux");
     let exe = fs::read_link(format!("/proc/{pid}/exe")).context(cannot_look.clone())?;
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).context(cannot_look)?;

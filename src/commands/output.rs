@@ -124,15 +124,21 @@ pub fn directories(out: Option<&Path>, scenarios: &[Loaded]) -> anyhow::Result<V
     match (out, names.len()) {
         (Some(out), 1) => Ok(vec![claim_named(out.to_owned())?]),
         (Some(out), _) => names.iter().map(|name| claim_named(out.join(name))).collect(),
-        (None, _) => {
-            let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
-            let reports = Path::new(REPORTS);
-            names
-                .iter()
-                .map(|name| claim_new(reports, &format!("{now}-{name}")))
-                .collect()
-        }
+        (None, _) => names.iter().map(|name| claim_unnamed(name)).collect(),
     }
+}
+
+/// Makes the directory for the only record of a command.
+pub fn directory(out: Option<&Path>, name: &str) -> anyhow::Result<Directory> {
+    match out {
+        Some(out) => claim_named(out.to_owned()),
+        None => claim_unnamed(name),
+    }
+}
+
+fn claim_unnamed(name: &str) -> anyhow::Result<Directory> {
+    let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
+    claim_new(Path::new(REPORTS), &format!("{now}-{name}"))
 }
 
 /// The directory of each scenario below `out`, as `called` made them: gone on with where it is there, else made again.

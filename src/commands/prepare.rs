@@ -188,6 +188,7 @@ fn scenarios(typed: &TypedCommand<'_>, mistakes: &mut MistakeReport) -> Vec<Load
         largest_file: Some(options.largest_file),
         isolation: options.isolation.as_deref().and_then(|text| isolation(text, mistakes)),
         seed: options.seed,
+        speed: options.speed,
         full_decay: options.full_decay,
     };
     let mut loaded = load_scenarios(typed.scenarios, &overrides, &|_| None, mistakes);

@@ -112,6 +112,7 @@ pub fn resumed(command: Command) -> anyhow::Result<(Command, Place)> {
         Command::Gate(gate) => (&gate.resume, &gate.out, &gate.processors),
         Command::Tune(tune) => (&tune.resume, &tune.out, &tune.processors),
         Command::Cold(cold) => (&cold.resume, &cold.out, &cold.processors),
+        Command::Replay(replay) => (&replay.resume, &replay.recording.out, &replay.recording.processors),
         _ => return Ok((command, Place::New(None))),
     };
     let Some(resume) = resume else {

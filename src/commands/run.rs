@@ -38,10 +38,10 @@ struct RunPlan {
 
 impl RunPlan {
     /// The plan, or every mistake in the command line. Nothing was started yet.
-    fn from_typed(options: &cli::Run, place: &Place) -> anyhow::Result<RunPlan> {
+    fn from_typed(command: &'static str, options: &cli::Run, place: &Place) -> anyhow::Result<RunPlan> {
         let recording = &options.recording;
         let voice = options.output.voice;
-        let campaign = CampaignPlan::from_typed("run", &recording.processors, &recording.measuring, voice)?;
+        let campaign = CampaignPlan::from_typed(command, &recording.processors, &recording.measuring, voice)?;
         let tracing = find_tracer(options.trace_syscalls, &campaign.jobs)?;
         let understood = prepare::understand(&prepare::TypedCommand {
             scenarios: &place.select_played(options.scenarios.clone()),
@@ -84,7 +84,12 @@ impl RunPlan {
 }
 
 pub fn run(options: &cli::Run, place: Place, interrupt: &Interrupt) -> anyhow::Result<u8> {
-    let plan = RunPlan::from_typed(options, &place)?;
+    play_as("run", options, place, interrupt)
+}
+
+/// Plays what the subcommand of this name means.
+pub fn play_as(command: &'static str, options: &cli::Run, place: Place, interrupt: &Interrupt) -> anyhow::Result<u8> {
+    let plan = RunPlan::from_typed(command, options, &place)?;
     let whole = place.named().map(Path::to_owned);
     let directories = place.directories(&plan.scenarios)?;
     // Exports may go into the new directory.

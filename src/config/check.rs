@@ -280,6 +280,9 @@ impl Check<'_, '_> {
                     "write `rev = \"…\"`, a branch, tag or commit",
                 );
             }
+            Step::Session(options) if options.file.is_empty() => {
+                self.add(path, "no session is named", "write `session = { file = \"…\" }`");
+            }
             Step::Shell(options) if options.command.trim().is_empty() => {
                 self.add(&at("command"), "no command is named", "write `command = \"…\"`");
             }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::{fs, io};
 
 use serde::Deserialize;
@@ -12,7 +13,8 @@ use super::origin::Fetch;
 use super::problem::{Mistake, MistakeReport};
 use super::project::{self, Overrides, Project};
 use super::scenario::{Isolation, Scenario, Workspace};
-use super::{check, include, kind};
+use super::step::Step;
+use super::{check, include, kind, recorded};
 use base::text::nearest;
 use record::regular_file;
 
@@ -55,6 +57,9 @@ impl Loaded {
 /// later.
 pub fn load_scenario(path: &Path, overrides: &Overrides, fetch: &Fetch<'_>) -> Result<Option<Loaded>, MistakeReport> {
     let mut report = MistakeReport::default();
+    if recorded::is_recorded(path) {
+        return load_session(path, overrides, fetch);
+    }
     let text = match read_text(path, "name a scenario file, such as scenarios/completions.toml") {
         Ok(text) => text,
         Err((why, cure)) => {
@@ -75,6 +80,29 @@ pub fn load_scenario(path: &Path, overrides: &Overrides, fetch: &Fetch<'_>) -> R
         }
         loaded => (loaded, found),
     };
+    if found.is_empty() { Ok(loaded) } else { Err(found) }
+}
+
+/// Reads a recorded session as the scenario that plays it.
+fn load_session(path: &Path, overrides: &Overrides, fetch: &Fetch<'_>) -> Result<Option<Loaded>, MistakeReport> {
+    let mut report = MistakeReport::default();
+    let shown = path.display().to_string();
+    if overrides.workspace.is_none() {
+        let title = format!("`{shown}` is a recorded session, which has no project of its own");
+        report.add_loose(title, "name the project with --workspace");
+    }
+    let text = match recorded::scenario::text(path) {
+        Ok(text) => text,
+        Err(mistake) => {
+            report.add_loose(mistake.words(&shown), mistake.cure);
+            return Err(report);
+        }
+    };
+    if !report.is_empty() {
+        return Err(report);
+    }
+    let isolation = overrides.isolation.unwrap_or_default();
+    let (loaded, found) = load(path, &text, overrides, isolation, fetch);
     if found.is_empty() { Ok(loaded) } else { Err(found) }
 }
 
@@ -214,6 +242,7 @@ impl Loader<'_> {
         };
         let mut later = check::scenario(&scenario, &document, self.isolation);
         let directory = path.parent().unwrap_or(Path::new(""));
+        self.sessions(directory, &mut scenario, &document, &mut later);
         let has_workspace = scenario.workspace.is_some();
         if !settled {
             if let Some(workspace) = scenario.workspace.as_mut() {
@@ -232,6 +261,34 @@ impl Loader<'_> {
         report.add(&shown, text, faults);
         report.merge(inner);
         (Some(scenario), report)
+    }
+
+    /// Reads the files of recorded sessions.
+    fn sessions(&self, directory: &Path, scenario: &mut Scenario, document: &Document<'_>, faults: &mut Vec<Mistake>) {
+        for (phase_index, phase) in scenario.phases.iter_mut().enumerate() {
+            for (step_index, step) in phase.steps.iter_mut().enumerate() {
+                let Step::Session(session) = step else { continue };
+                session.speed = self.overrides.speed.unwrap_or(session.speed);
+                if session.file.is_empty() {
+                    continue;
+                }
+                match recorded::read(&directory.join(&session.file)) {
+                    Ok(recorded) => session.recorded = Arc::new(recorded),
+                    Err(mistake) => {
+                        let path: [Segment<'_>; 6] = [
+                            "phase".into(),
+                            phase_index.into(),
+                            "steps".into(),
+                            step_index.into(),
+                            "session".into(),
+                            "file".into(),
+                        ];
+                        let title = mistake.words(&session.file);
+                        faults.push(Mistake::new(document.span(&path), title, mistake.cure));
+                    }
+                }
+            }
+        }
     }
 
     fn includes(

@@ -10,6 +10,7 @@ use super::files;
 use super::glob::{Glob, GlobError, languages, of_language};
 use super::origin::{Context, Fetch, Origin, OriginError, origin};
 use super::scenario::{Isolation, Workspace};
+use super::step::Speed;
 use base::text::nearest;
 use base::units::Size;
 use record::{OriginFacts, regular_file};
@@ -31,6 +32,8 @@ pub struct Overrides {
     pub isolation: Option<Isolation>,
     /// Seed of every random choice.
     pub seed: Option<u64>,
+    /// Pace at which recorded sessions are played.
+    pub speed: Option<Speed>,
     /// True if idle windows wait until the server's runtime has released memory.
     pub full_decay: bool,
 }

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use base::units::{Share, Span};
 
 use super::glob::Glob;
+use super::recorded::Recorded;
 use super::step::{Idle, IdleEnd, IdleMode, Start, Step, StopBy};
 
 /// The newest scenario format that this version reads.
@@ -362,6 +363,15 @@ impl Scenario {
     pub fn checks_out_commits(&self) -> bool {
         let mut steps = self.phases.iter().flat_map(|phase| &phase.steps);
         steps.any(|step| matches!(step, Step::Checkout(_)))
+    }
+
+    /// The first session that it plays: its `initialize` starts the server.
+    pub fn recorded(&self) -> Option<&Recorded> {
+        let mut steps = self.phases.iter().flat_map(|phase| &phase.steps);
+        steps.find_map(|step| match step {
+            Step::Session(session) => Some(session.recorded.as_ref()),
+            _ => None,
+        })
     }
 
     /// The commands of its `shell` steps, each with its phase.

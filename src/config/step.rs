@@ -4,6 +4,7 @@ mod actions;
 mod idle;
 mod options;
 mod release;
+mod session;
 pub mod template;
 mod world;
 
@@ -17,6 +18,7 @@ pub use options::{
     WorkspaceSymbol, sent,
 };
 pub use release::{PurgeMethod, Release, SelfReport};
+pub use session::{Session, Speed};
 pub use world::{Checkout, Disk, DiskAction, Folders, PathBelow, Replacement, Settings, Shell, in_round};
 
 use serde::Deserialize;
@@ -161,6 +163,8 @@ steps! {
     Release(Release) = "release",
     /// Asks the server what memory it accounts for.
     SelfReport(SelfReport) = "self-report",
+    /// Plays a recorded session.
+    Session(Session) = "session",
     /// Waits.
     Pause(Pause) = "pause",
     /// Restarts the server.
@@ -236,6 +240,7 @@ impl Step {
                 | Step::Shell(_)
                 | Step::Settings(_)
                 | Step::Folders(_)
+                | Step::Session(_)
                 | Step::Notification(_)
         )
     }
@@ -244,7 +249,7 @@ impl Step {
     pub fn writes(&self) -> bool {
         matches!(
             self,
-            Step::Save(_) | Step::Touch(_) | Step::Disk(_) | Step::Checkout(_) | Step::Shell(_)
+            Step::Save(_) | Step::Touch(_) | Step::Disk(_) | Step::Checkout(_) | Step::Shell(_) | Step::Session(_)
         )
     }
 

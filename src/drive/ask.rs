@@ -169,6 +169,39 @@ impl<'a, S: Stage> Asker<'a, S> {
         Ok(written.reports)
     }
 
+    /// Sends a request that counts and waits for its end, or until `given_up`: then it is cancelled, and recorded as still
+    /// open. `limit` instead of the step's deadline is for a request that the server may keep open.
+    pub async fn ask_until(
+        &self,
+        method: &str,
+        params: &(impl Serialize + ?Sized),
+        limit: Option<Duration>,
+        keeps_body: bool,
+        given_up: impl Future<Output = ()>,
+    ) -> Result<Body, Stop> {
+        let open = Open {
+            stage: self.stage,
+            method,
+            parks: true,
+            requests: Some(&self.requests),
+        };
+        let ask = RequestOptions {
+            deadline: limit.unwrap_or(self.deadline) + fault::GRACE,
+            keep: keeps_body,
+            parks: limit.is_some(),
+            cancel_after: None,
+        };
+        let reply = tokio::select! {
+            biased;
+            reply = self.client.request(method, params, ask) => reply,
+            () = given_up => Reply::Parked,
+        };
+        open.end();
+        let written = record_reply(method, reply);
+        self.count(written.request, true)?;
+        Ok(written.body)
+    }
+
     /// Sends a notification as soon as the queue has room.
     pub async fn notify(&self, method: &str, params: &(impl Serialize + ?Sized)) -> Result<(), Stop> {
         self.taken(method, self.client.wait_for_room()).await?;

@@ -170,6 +170,12 @@ impl Document {
         Position::new(u32::try_from(line).unwrap_or(u32::MAX), column)
     }
 
+    /// The place in bytes of a position in the agreed encoding; one outside the text is clamped to it.
+    pub fn offset(&self, line: u32, column: u32) -> usize {
+        self.lines
+            .offset(&self.text, position::Position { line, column }, self.encoding)
+    }
+
     /// Parameters of a request at a position.
     pub fn position_params(&self, offset: usize) -> TextDocumentPositionParams {
         TextDocumentPositionParams::new(self.identifier(), self.position(offset))

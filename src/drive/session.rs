@@ -24,7 +24,7 @@ use super::quiet::Observations;
 use super::signal::Signals;
 use super::stop::{self, Deadlines, StoppedServer};
 use super::violations::Violations;
-use super::{Crash, Job, Stage, Stop, fault, pull, readiness, uri};
+use super::{Crash, Job, Stage, Stop, fault, pull, readiness, replay, uri};
 
 /// Longest message of a server that is kept, in bytes.
 const MESSAGE: usize = 2000;
@@ -84,6 +84,11 @@ impl Session {
             settings: profile.settings.clone().unwrap_or(Value::Null),
             folders: first_folders(job),
             choose: profile.choose.clone(),
+            recorded: Vec::new(),
+        };
+        let answers = match job.scenario.recorded() {
+            Some(recorded) => replay::answers(recorded, job, answers),
+            None => answers,
         };
         let mut limits = Limits::default();
         limits.chatter.extend(profile.chatter.iter().cloned());
@@ -146,13 +151,20 @@ impl Session {
         self.client.set_server_capabilities(capabilities);
         self.client.notify("initialized", json!({}));
         let settings = self.client.answers().settings;
-        if job.choice.profile.push_settings.unwrap_or(true) && !settings.is_null() {
+        // A recorded editor's settings and requests for diagnostics are among its messages.
+        let is_recorded = job.scenario.recorded().is_some();
+        if !is_recorded && job.choice.profile.push_settings.unwrap_or(true) && !settings.is_null() {
             self.client
                 .notify("workspace/didChangeConfiguration", json!({ "settings": settings }));
         }
-        if lsp::capabilities::pulls_diagnostics(&job.capabilities) && !job.probe {
+        if lsp::capabilities::pulls_diagnostics(&job.capabilities) && !job.probe && !is_recorded {
             let deadline = job.scenario.deadline().0;
             self.puller = Some(pull::start(&self.client, stage, deadline, &job.choice.profile.parks));
+        }
+        if is_recorded {
+            // Its editor did not wait either.
+            self.is_ready = true;
+            return Ok(None);
         }
         let (ready, observed) = tokio::select! {
             biased;
@@ -375,12 +387,12 @@ fn first_folders(job: &Job) -> Vec<WorkspaceFolder> {
     folders
 }
 
-async fn initialize(
-    client: &Client,
-    job: &Job,
-    editor: u32,
-    deadline: Duration,
-) -> Result<(ServerCapabilities, Duration), Stop> {
+/// The parameters of `initialize`: those of a recorded editor, or of ours.
+fn initialize_params(client: &Client, job: &Job, editor: u32) -> Value {
+    let recorded = job.scenario.recorded();
+    if let Some(recorded) = recorded.and_then(|recorded| replay::initialize(recorded, job)) {
+        return recorded;
+    }
     let profile = &job.choice.profile;
     let folders = client.answers().folders;
     // As editors do: the first folder is the root of servers that know only one.
@@ -399,10 +411,19 @@ async fn initialize(
     if let Some(options) = profile.initialization_options() {
         params["initializationOptions"] = options.clone();
     }
+    params
+}
+
+async fn initialize(
+    client: &Client,
+    job: &Job,
+    editor: u32,
+    deadline: Duration,
+) -> Result<(ServerCapabilities, Duration), Stop> {
     match client
         .request(
             "initialize",
-            &params,
+            initialize_params(client, job, editor),
             RequestOptions::with_deadline(deadline + fault::GRACE).keeping(),
         )
         .await

@@ -6,6 +6,7 @@ mod idle;
 mod positions;
 mod queries;
 mod release;
+mod session;
 mod typing;
 mod watchers;
 mod world;
@@ -81,10 +82,8 @@ pub async fn act<S: Stage>(
         }
         Step::Type(options) => typing::type_snippets(scene, documents, options).await,
         Step::Notification(options) => queries::notification(scene, documents, options).await,
-        Step::Pause(options) => {
-            tokio::time::sleep(options.time.0).await;
-            Ok(())
-        }
+        Step::Pause(options) => pause(options.time.0).await,
+        Step::Session(options) => session::play(scene, options).await,
         Step::Idle(options) => {
             end.idle = Some(idle::wait(scene, documents, options).await?);
             Ok(())
@@ -134,6 +133,11 @@ pub async fn follow<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocument
         Step::Close(options) => documents::close(scene, documents, options).await,
         _ => Ok(()),
     }
+}
+
+async fn pause(time: Duration) -> Result<(), Stop> {
+    tokio::time::sleep(time).await;
+    Ok(())
 }
 
 /// The kind of place that a step needs; `None` if it needs none, or picks its own.

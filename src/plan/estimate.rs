@@ -4,7 +4,7 @@ use std::iter::Sum;
 use std::ops::{Add, Mul};
 use std::time::Duration;
 
-use crate::config::step::{self, Count, Disk, Idle, IdleEnd, IdleMode, Open, Pick, Touch};
+use crate::config::step::{self, Count, Disk, Idle, IdleEnd, IdleMode, Open, Pick, Session, Touch};
 use crate::config::{Phase, Repeat, Scenario, Step};
 use base::units::Span;
 
@@ -228,6 +228,7 @@ impl Walk {
             }
             Step::Idle(options) => idle_amount(options),
             Step::Pause(options) => wait_amount(options.time.0),
+            Step::Session(options) => session_amount(options),
             Step::Notification(options) => {
                 let places = step::sent(options.params.as_ref(), options.files, options.per_file, &|files| {
                     self.documents(files)
@@ -289,6 +290,15 @@ fn disk_amount(options: &Disk) -> Amount {
     Amount {
         notifications: 1,
         ..wait_amount(times(options.cadence.0, files))
+    }
+}
+
+fn session_amount(session: &Session) -> Amount {
+    let (recorded, length) = (&session.recorded, session.recorded.length());
+    Amount {
+        requests: recorded.requests(),
+        notifications: recorded.messages.len() as u64 - recorded.requests(),
+        least: session.speed.scale(Duration::from_nanos(length)),
     }
 }
 

@@ -17,4 +17,6 @@ mod shell;
 #[cfg(unix)]
 mod ship;
 #[cfg(target_os = "linux")]
+mod watch;
+#[cfg(target_os = "linux")]
 mod wrap;

@@ -62,6 +62,15 @@ const REPLACED: [(&str, &str); 8] = [
 /// Stands for the laboratory, which the tests of this package do not build.
 const LAB: &str = "#!/bin/sh\necho '{\"operations_per_second\": 1000000}'\n";
 
+/// A recorded session.
+const SESSION: &str = r#"
+{"isLSPMessage":true,"type":"send-request","timestamp":0,"message":{"id":0,"method":"initialize","params":{"rootUri":"file:///shop","capabilities":{}}}}
+{"isLSPMessage":true,"type":"receive-response","timestamp":10,"message":{"id":0,"result":{}}}
+{"isLSPMessage":true,"type":"send-notification","timestamp":20,"message":{"method":"initialized","params":{}}}
+{"isLSPMessage":true,"type":"send-notification","timestamp":30,"message":{"method":"textDocument/didOpen","params":{"textDocument":{"uri":"file:///shop/new.py","languageId":"python","version":1,"text":"x = 1\n"}}}}
+{"isLSPMessage":true,"type":"send-request","timestamp":40,"message":{"id":1,"method":"textDocument/hover","params":{"textDocument":{"uri":"file:///shop/new.py"},"position":{"line":0,"character":0}}}}
+"#;
+
 /// The lsp-soak commands in a document's code blocks, without comments.
 fn commands(document: &str) -> Vec<String> {
     let text = fs::read_to_string(Path::new(ROOT).join(document)).expect("the document is there");
@@ -158,6 +167,8 @@ impl Place {
             }
         }
         place.write("servers.toml", &profiles(programs));
+        place.write("session.jsonl", SESSION);
+        place.write("trace.log", SESSION);
         place.write("bin/lab", LAB);
         fs::set_permissions(place.path("bin/lab"), Permissions::from_mode(0o755)).expect("the directory is ours");
         place.copy("src/myproject", &root.join("fixtures/workspaces/shop"));
@@ -367,6 +378,11 @@ fn every_command_about_gates_does_what_it_promises() {
 #[test]
 fn every_command_about_cold_runs_does_what_it_promises() {
     type_all("docs/cold.md", &[("reports/20261121-120000-cold", &["old", "new"])], 4);
+}
+
+#[test]
+fn every_command_about_recorded_sessions_does_what_it_promises() {
+    type_all("docs/replay.md", &[], 4);
 }
 
 #[test]

@@ -72,6 +72,8 @@ mod purge;
 #[cfg(target_os = "linux")]
 mod release;
 #[cfg(target_os = "linux")]
+mod replay;
+#[cfg(target_os = "linux")]
 mod shared;
 #[cfg(target_os = "linux")]
 mod shutdown;

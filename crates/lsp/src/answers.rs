@@ -43,6 +43,16 @@ pub struct Answers {
     pub folders: Vec<WorkspaceFolder>,
     /// Titles to choose when the server asks the user, for example `Import build`; other questions are dismissed.
     pub choose: Vec<String>,
+    /// Answers to requests with just these parameters, before all others.
+    pub recorded: Vec<RecordedAnswer>,
+}
+
+/// What an editor once answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedAnswer {
+    pub method: String,
+    pub params: Value,
+    pub result: Value,
 }
 
 impl Default for Answers {
@@ -51,6 +61,7 @@ impl Default for Answers {
             settings: Value::Object(serde_json::Map::new()),
             folders: Vec::new(),
             choose: Vec::new(),
+            recorded: Vec::new(),
         }
     }
 }
@@ -185,6 +196,9 @@ impl Responder {
     /// The answer to one request. Newly registered methods are added to `registered`.
     pub(super) fn answer(&mut self, method: &str, params: Option<&RawValue>, registered: &mut Vec<String>) -> Answer {
         let params = params.map_or("null", RawValue::get);
+        if let Some(result) = self.recorded_result(method, params) {
+            return plain(result);
+        }
         match method {
             "workspace/configuration" => self.configuration(params),
             "window/workDoneProgress/create" => {
@@ -213,6 +227,25 @@ impl Responder {
                 message: format!("{UNKNOWN_METHOD} `{method}`"),
             }),
         }
+    }
+
+    /// What an editor answered to the same request. Of settings, each section is looked up by itself, and what a request
+    /// registers or creates is needed here, too.
+    fn recorded_result(&self, method: &str, params: &str) -> Option<&Value> {
+        let is_own = matches!(
+            method,
+            "workspace/configuration"
+                | "window/workDoneProgress/create"
+                | "client/registerCapability"
+                | "client/unregisterCapability"
+        );
+        if is_own || self.answers.recorded.is_empty() {
+            return None;
+        }
+        let params: Value = modest(params).ok()?;
+        let mut all = self.answers.recorded.iter();
+        let same = all.find(|known| known.method == method && known.params == params)?;
+        Some(&same.result)
     }
 
     /// The registered methods, each once, including those that the options imply.

@@ -17,7 +17,7 @@ mod retry;
 mod scan;
 mod support;
 
-pub use answers::{Answers, UNKNOWN_METHOD, WATCHERS, Watcher};
+pub use answers::{Answers, RecordedAnswer, UNKNOWN_METHOD, WATCHERS, Watcher};
 pub use client::{
     Client, CloseReason, Gauge, Incoming, Limits, OTHER_METHODS, OpenRequest, Reply, RequestOptions, Totals, Traffic,
     Violation,

@@ -12,6 +12,7 @@ mod maps;
 mod member;
 pub mod procfs;
 mod pulse;
+mod running;
 mod sampler;
 mod schedule;
 pub mod source;
@@ -45,6 +46,7 @@ pub use inotify::{inode_at, watched_inodes};
 pub use maps::mapped_files;
 pub use platform::System;
 pub use pulse::{Glance, Pulse};
+pub use running::{Running, running, running_called};
 pub use sampler::{Done, Sampler, address_spaces, living, start_time, start_time_now};
 pub use schedule::{SamplerCommand, Time, Wake, run};
 pub use watch::{Living, Watch};
@@ -71,6 +73,9 @@ pub struct Options {
     /// as a subreaper. It is before the server's start, because the server may end before the first look. `None` if
     /// lsp-soak has other such children.
     pub orphans_since: Option<u64>,
+    /// True if the first server was started by another program: then the group and the session that both have in common are
+    /// not the server's.
+    pub is_joined: bool,
     /// Processes of lsp-soak that look like orphans or members of the tree.
     pub apart: ExcludedPids,
     /// Preloaded libraries to look for in every process, with links resolved.
@@ -102,6 +107,7 @@ impl Default for Options {
             rollup_duty: 0.01,
             heartbeat: Duration::from_secs(60),
             orphans_since: None,
+            is_joined: false,
             apart: ExcludedPids::default(),
             libraries: Vec::new(),
             variables: Vec::new(),

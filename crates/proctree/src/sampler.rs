@@ -36,8 +36,11 @@ impl Sampler {
     pub fn start(root_pid: u32, options: Options, clock: Clock, sink: Box<dyn Sink>) -> io::Result<Sampler> {
         let pulse = Pulse::default();
         let shown = pulse.clone();
-        let own = System::own_ids()?;
-        let source = System::new()?;
+        let mut own = System::own_ids()?;
+        let mut source = System::new()?;
+        if options.is_joined {
+            own = own.beside(&source.open(root_pid)?.1.found);
+        }
         let (commands, received) = mpsc::channel();
         let thread = thread::Builder::new().name("sampler".to_owned()).spawn(move || {
             let mut time = Waiting { clock, received };

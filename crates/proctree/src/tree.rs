@@ -16,6 +16,27 @@ pub struct Own {
     pub session: Option<u32>,
 }
 
+impl Own {
+    /// Takes the group and the session of a server that another program started, unless the server leads them: other
+    /// processes in them are not the server's.
+    pub fn beside(self, server: &Found) -> Own {
+        let leads = Some(server.pid);
+        Own {
+            group: if server.group == leads {
+                self.group
+            } else {
+                server.group
+            },
+            session: if server.session == leads {
+                self.session
+            } else {
+                server.session
+            },
+            ..self
+        }
+    }
+}
+
 /// The member process ids, and their groups and sessions.
 #[derive(Debug)]
 pub struct Tree {
@@ -231,6 +252,20 @@ mod tests {
             };
             assert_eq!(tree.gains(&process), is_child, "{started:?}");
         }
+    }
+
+    #[test]
+    fn of_a_running_server_only_groups_and_sessions_that_it_leads_make_members() {
+        let in_an_editors_group = a_process(100, 50, 50, 50);
+        let mut tree = Tree::new(OWN.beside(&in_an_editors_group), None);
+        tree.insert(in_an_editors_group);
+        assert!(!tree.gains(&a_process(60, 50, 50, 50)), "the editor's other server");
+        assert!(tree.gains(&a_process(101, 100, 50, 50)), "a child");
+        let leads_its_group = a_process(100, 50, 100, 50);
+        let mut tree = Tree::new(OWN.beside(&leads_its_group), None);
+        tree.insert(leads_its_group);
+        assert!(tree.gains(&a_process(101, 1, 100, 50)));
+        assert!(!tree.gains(&a_process(60, 50, 50, 50)));
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub use header::{
 pub use idle::{AllocatorDecay, Delay, IdleKind, IdleWindow, Runtime, WindowEnd};
 pub use memory::{
     AddressSpaceRule, Counters, Delays, EndCause, Excess, LateTicks, Pressure, Process, ProcessEnd, ReadFailure,
-    Rollup, Sample, SharedMemory, Unseen, Used,
+    Rollup, Sample, SharedMemory, Unseen, Used, process_title,
 };
 pub use preload::{Environment, Libraries, PreloadFacts};
 pub use preloaded::{PackagedAllocator, Preload, PreloadName};

@@ -35,7 +35,7 @@ const INTERPRETERS: [&str; 8] = ["bash", "bun", "deno", "node", "perl", "python"
 const INLINE: [&str; 2] = ["-c", "-e"];
 
 /// The name of a process for people: of an interpreter with the file of its script.
-fn title(name: &str, command: &[String]) -> String {
+pub fn process_title(name: &str, command: &[String]) -> String {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let script = command
         .iter()
@@ -53,7 +53,7 @@ fn title(name: &str, command: &[String]) -> String {
 impl Process {
     /// The name for people: of an interpreter with its script, `node tsserver.js`.
     pub fn title(&self) -> String {
-        title(&self.name, &self.command)
+        process_title(&self.name, &self.command)
     }
 }
 
@@ -437,7 +437,7 @@ mod tests {
             ("sh", &["sh", "-c", "cargo check"], "sh"),
         ] {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            assert_eq!(title(name, &words), expected, "{words:?}");
+            assert_eq!(process_title(name, &words), expected, "{words:?}");
         }
     }
 

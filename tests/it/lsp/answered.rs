@@ -13,6 +13,7 @@ fn answers() -> Answers {
             name: "w".to_owned(),
         }],
         choose: vec!["Import build".to_owned()],
+        ..Answers::default()
     }
 }
 

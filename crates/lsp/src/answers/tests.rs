@@ -227,3 +227,21 @@ fn a_progress_token_is_tracked_from_its_creation() {
     }
     assert_eq!((responder.progress.open.len(), responder.progress.created), (2, 2));
 }
+
+#[test]
+fn a_request_that_an_editor_once_answered_is_answered_so_again_unless_it_has_other_parameters() {
+    let question = |message: &str| json!({"type": 3, "message": message, "actions": [{"title": "Yes"}]});
+    let mut responder = Responder::new(Answers {
+        recorded: vec![RecordedAnswer {
+            method: "window/showMessageRequest".to_owned(),
+            params: question("Import?"),
+            result: json!({"title": "Yes"}),
+        }],
+        ..Answers::default()
+    });
+    let mut asked = |message| answer(&mut responder, "window/showMessageRequest", question(message)).unwrap();
+    assert_eq!(
+        (asked("Import?"), asked("Delete?")),
+        (json!({"title": "Yes"}), Value::Null)
+    );
+}
