@@ -24,6 +24,7 @@ mod servers;
 mod shell;
 mod show;
 mod tune;
+mod when;
 
 use std::collections::BTreeSet;
 use std::io;

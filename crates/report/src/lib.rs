@@ -10,3 +10,4 @@ pub mod run;
 mod schemas;
 pub mod sweep;
 pub mod verdict;
+pub mod when;

@@ -1,7 +1,7 @@
 //! Absolute limits and growth: their side and lens.
 
 use crate::figures::{Leak, Limit, Rules};
-use crate::growth::WhyUnasked;
+use crate::growth::{Per, WhyUnasked};
 
 use super::judge::{MIB, end, less_of, pair, primaries, valued};
 use super::*;
@@ -20,6 +20,7 @@ fn of_growth_alone() -> Rules {
         leak: Some(Leak {
             phase: None,
             limit: LeakLimit::default(),
+            per: Per::Round,
         }),
         ..rules()
     }
@@ -118,6 +119,7 @@ fn leaks(sides: &Sides, phase: Option<&str>) -> (Vec<(String, Answer)>, Answer) 
         leak: Some(Leak {
             phase: phase.map(str::to_owned),
             limit: LeakLimit::default(),
+            per: Per::Round,
         }),
         ..rules()
     };
@@ -168,6 +170,7 @@ fn growth_that_the_rule_tolerates_passes() {
             leak: Some(Leak {
                 phase: Some("grows".to_owned()),
                 limit: LeakLimit::from_slope(slope as f64),
+                per: Per::Round,
             }),
             primaries: Vec::new(),
             ..rules()
