@@ -23,6 +23,7 @@ mod run;
 mod servers;
 mod shell;
 mod show;
+mod shrink;
 mod tune;
 mod when;
 
@@ -66,6 +67,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Calibrate(options) => run_interruptible(|interrupt| calibrate::run(&options, place, interrupt)),
         Command::Gate(options) => run_interruptible(|interrupt| gate::run(&options, place, interrupt)),
         Command::Tune(options) => run_interruptible(|interrupt| tune::run(&options, place, interrupt)),
+        Command::Shrink(options) => run_interruptible(|interrupt| shrink::run(&options, place, interrupt)),
         Command::Cold(options) => run_interruptible(|interrupt| cold::run(&options, place, interrupt)),
         Command::Check(options) => run_interruptible(|interrupt| check::run(&options, interrupt)),
         Command::Allocator(options) => {
