@@ -73,6 +73,8 @@ mod release;
 #[cfg(target_os = "linux")]
 mod shared;
 #[cfg(target_os = "linux")]
+mod shrink;
+#[cfg(target_os = "linux")]
 mod shutdown;
 #[cfg(target_os = "linux")]
 mod soak;

@@ -104,6 +104,14 @@ pub fn cuts(draft: &Draft, stage: Stage, keeps_rounds: bool) -> Vec<Cut> {
     cuts
 }
 
+/// Every option of every step.
+pub fn options(draft: &Draft) -> Vec<Cut> {
+    let phases = draft.children(&[key(PHASE)]);
+    let tables = phases.into_iter().flat_map(|(phase, _)| options_of_steps(draft, &phase));
+    let options = tables.flat_map(|table| draft.children(&table));
+    options.map(|(path, _)| removed(path)).collect()
+}
+
 /// The draft without what the cuts leave out.
 pub fn apply(draft: &Draft, cuts: &[Cut]) -> Draft {
     let mut draft = draft.clone();

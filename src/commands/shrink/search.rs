@@ -23,7 +23,7 @@ use analysis::when::{Evaluation, Holds, Rigour, When};
 use base::exit::Exit;
 use report::when::answer;
 
-use super::cuts::{Cut, Stage, apply, cuts, larger_counts};
+use super::cuts::{Cut, Stage, apply, cuts, larger_counts, options};
 use super::ddmin::{Tested, minimise};
 use super::draft::Draft;
 
@@ -99,9 +99,12 @@ impl Candidate {
     fn key(&self) -> String {
         let mut hasher = Sha256::new();
         hasher.update(self.draft.text());
-        for file in self.files.iter().flatten() {
-            hasher.update(b"\0");
-            hasher.update(file.as_os_str().as_encoded_bytes());
+        if let Some(files) = &self.files {
+            hasher.update((files.len() as u64).to_le_bytes());
+            for file in files {
+                hasher.update(b"\0");
+                hasher.update(file.as_os_str().as_encoded_bytes());
+            }
         }
         hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
@@ -166,10 +169,25 @@ impl<'s> Search<'s> {
                 best = self.shrink_stage(best, stage)?;
             }
         }
+        best = self.without_defaults(best)?;
         if self.stopped.is_none() {
             best = self.shrink_files(best)?;
         }
         Ok(best)
+    }
+
+    /// Without options that say what holds anyway.
+    fn without_defaults(&self, best: Candidate) -> anyhow::Result<Candidate> {
+        let before = self.loaded(&best)?.scenario;
+        let mut draft = best.draft;
+        for cut in options(&draft).iter().rev() {
+            let shorter = apply(&draft, std::slice::from_ref(cut));
+            let after = self.understand_text(&shorter.text())?;
+            if after.is_some_and(|(after, _)| after.scenario == before) {
+                draft = shorter;
+            }
+        }
+        Ok(Candidate { draft, ..best })
     }
 
     fn shrink_stage(&mut self, best: Candidate, stage: Stage) -> anyhow::Result<Candidate> {
