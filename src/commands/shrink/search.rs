@@ -164,9 +164,16 @@ impl<'s> Search<'s> {
     pub fn find(&mut self) -> anyhow::Result<Candidate> {
         self.stopped = None;
         let mut best = self.plan.original.clone();
-        for stage in Stage::ALL {
-            if self.stopped.is_none() {
-                best = self.shrink_stage(best, stage)?;
+        // A phase that opens documents can go once the steps have gone that need them.
+        loop {
+            let before = best.draft.text();
+            for stage in Stage::ALL {
+                if self.stopped.is_none() {
+                    best = self.shrink_stage(best, stage)?;
+                }
+            }
+            if self.stopped.is_some() || best.draft.text() == before {
+                break;
             }
         }
         best = self.without_defaults(best)?;
