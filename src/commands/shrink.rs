@@ -1,13 +1,13 @@
 //! `lsp-soak shrink`: the least of a scenario and of its workspace that still shows something.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
 use crate::campaign::{self, Scratch, files};
 use crate::cli;
 use crate::config::values::Lenses;
-use crate::config::{Loaded, MistakeReport, Overrides};
+use crate::config::{Isolation, Loaded, MistakeReport, Overrides};
 use crate::plan::outline;
 use crate::soak::Interrupt;
 use analysis::when::Holds;
@@ -138,6 +138,10 @@ fn understand(options: &cli::Shrink, place: &Place) -> anyhow::Result<(ShrinkPla
     }
     let condition = options.when.clone().context("name a condition with --when")?;
     let when = when::understand(&condition, &loaded, &choices).or_else(refuse)?;
+    let isolation = loaded.project.isolation;
+    if isolation == Isolation::InPlace {
+        bail!("a search plays parts of a workspace, and never in place: use --isolation copy");
+    }
     let mut draft = Draft::from_texts(&loaded.text, &loaded.scenario)?;
     draft.set_workspace(&loaded.project.root, &loaded.project.language, &loaded.project.pattern);
     draft.set_seed(loaded.scenario.seed());
@@ -150,6 +154,7 @@ fn understand(options: &cli::Shrink, place: &Place) -> anyhow::Result<(ShrinkPla
         overrides: Overrides {
             largest_file: Some(options.options.largest_file),
             full_decay: options.options.full_decay,
+            isolation: Some(isolation),
             ..Overrides::default()
         },
         campaign,
@@ -163,12 +168,9 @@ fn refuse<T>(mistakes: MistakeReport) -> anyhow::Result<T> {
     bail!("the condition cannot be judged")
 }
 
-/// The scenario that is to be shrunk, with the workspace it was recorded on: that of a scenario file, or that in the header
-/// of a record, which is written into `scratch`.
-fn scenario_of(
-    subject: &Path,
-    scratch: &Path,
-) -> anyhow::Result<(std::path::PathBuf, Option<std::path::PathBuf>)> {
+/// The file of the scenario that is to be shrunk, and the workspace if it is another one: a scenario is its own file, and that
+/// in the header of a record is written into `scratch`. Whatever else amounts to a scenario enters here.
+fn scenario_of(subject: &Path, scratch: &Path) -> anyhow::Result<(PathBuf, Option<PathBuf>)> {
     if !is_record(subject) {
         return Ok((subject.to_owned(), None));
     }

@@ -73,8 +73,13 @@ fn a_condition_that_the_whole_scenario_does_not_show_is_refused() {
     let (_, errors) = project.ends(2, &words);
     assert!(errors.contains("nothing to shrink, `peak > 900 MiB`"), "{errors}");
     assert!(errors.contains("it does not hold"), "{errors}");
-    let (_, errors) = project.ends(2, &["shrink", "scenario.toml", "--server", "tight", "--when", "peek > 1MiB"]);
-    assert!(errors.contains("did you mean `peak`?"), "{errors}");
+    for command in [&["shrink", "--server", "tight"][..], &["check"]] {
+        let words = [command, &["scenario.toml", "--when", "peek > 1MiB"]].concat();
+        let (_, errors) = project.ends(2, &words);
+        assert!(errors.contains("did you mean `peak`?"), "{errors}");
+    }
+    let said = project.stdout(&["check", "scenario.toml", "--when", "peak in ask > 1MiB"]);
+    assert!(said.starts_with("`peak in ask > 1 MiB` holds if the resident peak in `ask` is more than"), "{said}");
 }
 
 #[test]

@@ -71,7 +71,7 @@ pub fn document(shrunk: &Shrunk) -> Document {
     };
     let mut verdict = vec![Sentence::answer("shrink.effort", Tone::Plain, effort(shrunk))];
     if !shrunk.is_complete {
-        let text = "the search was stopped: more may be left out";
+        let text = "the search was stopped, and more may be left out: go on with `--resume`";
         verdict.push(Sentence::answer("shrink.stopped", Tone::Warning, text));
     }
     let (before, after) = (shrunk.before, shrunk.after);

@@ -75,8 +75,8 @@ pub struct Search<'s> {
     out: PathBuf,
     interrupt: &'s Interrupt,
     deadline: Option<Instant>,
-    /// The longest run so far.
-    longest: Duration,
+    /// The length of a run of the best candidate so far.
+    of_one_run: Duration,
     /// Whether the condition holds, by the key of a candidate.
     answers: BTreeMap<String, bool>,
     /// Candidates that fresh runs did not confirm.
@@ -127,7 +127,7 @@ impl<'s> Search<'s> {
             out,
             interrupt,
             deadline: plan.time_budget.map(|budget| Instant::now() + budget),
-            longest: Duration::ZERO,
+            of_one_run: Duration::ZERO,
             answers: BTreeMap::new(),
             refused: BTreeSet::new(),
             best_workspace: None,
@@ -340,7 +340,7 @@ impl<'s> Search<'s> {
         if self.interrupt.is_pressed(1) {
             self.stopped = Some(Stopped::Interrupted);
         } else if let Some(deadline) = self.deadline
-            && Instant::now() + self.longest * (CONFIRMING_RUNS + 1) > deadline
+            && Instant::now() + self.of_one_run * (CONFIRMING_RUNS + 1) > deadline
         {
             self.stopped = Some(Stopped::Time);
         }
@@ -404,10 +404,11 @@ impl<'s> Search<'s> {
         }
         self.candidates += usize::from(rigour == Rigour::Search);
         self.runs += outcomes.runs.len();
-        for run in &outcomes.runs {
-            self.longest = self.longest.max(Duration::from_nanos(run.summary.duration));
+        let evaluation = when.evaluate(&outcomes.runs, rigour);
+        if let (Holds::Yes, Some(last)) = (&evaluation.holds, outcomes.runs.last()) {
+            self.of_one_run = Duration::from_nanos(last.summary.duration);
         }
-        Ok(Answered::Runs(when.evaluate(&outcomes.runs, rigour)))
+        Ok(Answered::Runs(evaluation))
     }
 
     /// What fresh runs say that the search did not use; `None` if it was interrupted.

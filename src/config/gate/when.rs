@@ -168,7 +168,7 @@ impl GateContext {
 
     fn named_lens(&self, text: &str, lens: Option<Lens>) -> Result<(), WrongAt> {
         self.lens(lens).map_err(|(title, _)| {
-            let cure = "ask for it with --lens both, or name no lens".to_owned();
+            let cure = "ask for it with --lens, or name no lens".to_owned();
             (word_at(text, lens.map_or("", Lens::name)), (title, cure))
         })
     }
