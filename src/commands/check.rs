@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::campaign::{self, Probed, Repeating, Scratch, header, window_warnings};
-use crate::config::{Loaded, MistakeReport};
 use crate::config::values::{Lenses, Runs};
+use crate::config::{Loaded, MistakeReport};
 use crate::drive::lacks;
 use crate::drive::workspace::KeptCopy;
 use crate::resolve::ServerChoice;

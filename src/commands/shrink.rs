@@ -39,7 +39,11 @@ pub fn run(options: &cli::Shrink, place: Place, interrupt: &Interrupt) -> anyhow
     let found = shrink(&mut search, &plan)?;
     let shrunk = Shrunk {
         scenario: loaded.scenario.name.clone(),
-        server: plan.choices.first().map(|choice| choice.label.clone()).unwrap_or_default(),
+        server: plan
+            .choices
+            .first()
+            .map(|choice| choice.label.clone())
+            .unwrap_or_default(),
         when: plan.when.clone(),
         is_complete: search.stopped.is_none(),
         before: extent(&plan, &plan.original, &loaded)?,
@@ -57,7 +61,9 @@ pub fn run(options: &cli::Shrink, place: Place, interrupt: &Interrupt) -> anyhow
         suites: None,
         followed: None,
     };
-    exports::print(output.targets, |format| formats::render(&result, format, output.details))?;
+    exports::print(output.targets, |format| {
+        formats::render(&result, format, output.details)
+    })?;
     let exit = match &shrunk.confirmation {
         _ if search.stopped == Some(Stopped::Interrupted) => Exit::Interrupted,
         Confirmation::Confirmed(_) => Exit::Passed,
@@ -118,7 +124,10 @@ fn understand(options: &cli::Shrink, place: &Place) -> anyhow::Result<(ShrinkPla
     if campaign.measuring.memory_limit.is_none() && host::memory_left(&host::fingerprint().memory, 1).is_none() {
         bail!("it is not known how much memory this machine has left: set a limit, such as --memory-limit 4GiB");
     }
-    let subject = options.scenario.as_deref().context("name a scenario, or a record of it")?;
+    let subject = options
+        .scenario
+        .as_deref()
+        .context("name a scenario, or a record of it")?;
     let written = Scratch::claim("shrink")?;
     let (subject, workspace) = scenario_of(subject, written.path())?;
     let mut scenario_options = options.options.clone();
@@ -194,7 +203,12 @@ fn extent(plan: &ShrinkPlan, candidate: &Candidate, loaded: &Loaded) -> anyhow::
         .map(|phase| phase.steps.iter().map(|step| step.amount.requests).sum());
     Ok(Extent {
         phases: loaded.scenario.phases.len() as u64,
-        steps: loaded.scenario.phases.iter().map(|phase| phase.steps.len() as u64).sum(),
+        steps: loaded
+            .scenario
+            .phases
+            .iter()
+            .map(|phase| phase.steps.len() as u64)
+            .sum(),
         requests: rounds.max().unwrap_or(0),
         files: files as u64,
     })

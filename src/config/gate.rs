@@ -59,7 +59,10 @@ pub struct GateContext {
 /// A mistake: its description, and the cure.
 type Wrong = (String, String);
 
-const ONE_GROWTH: [&str; 2] = ["a gate has one limit of growth, and this is a second", "leave one of them out"];
+const ONE_GROWTH: [&str; 2] = [
+    "a gate has one limit of growth, and this is a second",
+    "leave one of them out",
+];
 
 impl GateContext {
     /// The rules of a gate file (path and text) and of the command line; or every mistake in both.

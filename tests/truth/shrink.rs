@@ -50,12 +50,19 @@ fn a_scenario_shrinks_to_the_step_and_the_file_that_take_the_memory() {
     assert_eq!(report["confirmed"], true, "{report:#}");
     assert_eq!(report["complete"], true, "{report:#}");
     let after = &report["after"];
-    assert_eq!((&after["requests"], &after["files"]), (&1.into(), &1.into()), "{report:#}");
+    assert_eq!(
+        (&after["requests"], &after["files"]),
+        (&1.into(), &1.into()),
+        "{report:#}"
+    );
     assert!(after["steps"].as_u64() <= Some(3), "start, open, hover: {report:#}");
     let text = report["text"].as_str().expect("it is text");
     assert!(text.contains("hover") && !text.contains("definition"), "{text}");
     assert!(!text.contains("concurrency") && !text.contains("edit"), "{text}");
-    assert_eq!(fs::read_to_string(project.join("least/shrunk.toml")).expect("it is there"), text);
+    assert_eq!(
+        fs::read_to_string(project.join("least/shrunk.toml")).expect("it is there"),
+        text
+    );
     let files = fs::read_dir(project.join("least/workspace")).expect("it is there");
     assert_eq!(files.count(), 1);
     // The result plays by itself, and the search goes on from its records without another run.
@@ -79,7 +86,10 @@ fn a_condition_that_the_whole_scenario_does_not_show_is_refused() {
         assert!(errors.contains("did you mean `peak`?"), "{errors}");
     }
     let said = project.stdout(&["check", "scenario.toml", "--when", "peak in ask > 1MiB"]);
-    assert!(said.starts_with("`peak in ask > 1 MiB` holds if the resident peak in `ask` is more than"), "{said}");
+    assert!(
+        said.starts_with("`peak in ask > 1 MiB` holds if the resident peak in `ask` is more than"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -98,7 +108,10 @@ fn a_candidate_that_only_seemed_to_show_it_is_refused_by_fresh_runs() {
     fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).expect("the file is ours");
     project.write(
         "servers.toml",
-        &format!("[server.flaky]\nprograms = {launcher:?}\nlanguages = ['python']\n", launcher = [&launcher]),
+        &format!(
+            "[server.flaky]\nprograms = {launcher:?}\nlanguages = ['python']\n",
+            launcher = [&launcher]
+        ),
     );
     let words = [
         "shrink", "scenario.toml", "--server", "flaky", "--when", "peak > 50MiB", "--out", "least", "--format", "json",
@@ -108,5 +121,8 @@ fn a_candidate_that_only_seemed_to_show_it_is_refused_by_fresh_runs() {
     assert!(said.contains("the search goes back a step"), "{said}");
     let report: Value = serde_json::from_str(&report).expect("it is JSON");
     assert_eq!(report["confirmed"], true, "{report:#}");
-    assert!(report["text"].as_str().is_some_and(|text| text.contains("hover")), "{report:#}");
+    assert!(
+        report["text"].as_str().is_some_and(|text| text.contains("hover")),
+        "{report:#}"
+    );
 }

@@ -144,12 +144,17 @@ impl Per {
         for part in parts {
             sum += match (self, part.sent) {
                 (Per::Round, _) => 1.0,
-                (Per::Request, Some(Sent::Requests(count)))
-                | (Per::Notification, Some(Sent::Notifications(count))) => count,
+                (Per::Request, Some(Sent::Requests(count))) | (Per::Notification, Some(Sent::Notifications(count))) => {
+                    count
+                }
                 (Per::Request | Per::Notification, _) => return None,
             };
         }
-        if sum > 0.0 { Some(sum / parts.len() as f64) } else { None }
+        if sum > 0.0 {
+            Some(sum / parts.len() as f64)
+        } else {
+            None
+        }
     }
 }
 

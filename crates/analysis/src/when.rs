@@ -158,9 +158,7 @@ impl fmt::Display for Undecided {
             Undecided::SomeCrash => f.write_str("some runs crash, and not most"),
             Undecided::NotMeasured => f.write_str("no run has the figure"),
             Undecided::NotCounted(per) => write!(f, "it is not known how many {}s a round sends", per.name()),
-            Undecided::Unasked(steps) if steps.is_empty() => {
-                f.write_str("the server was not asked, or did not answer")
-            }
+            Undecided::Unasked(steps) if steps.is_empty() => f.write_str("the server was not asked, or did not answer"),
             Undecided::Unasked(steps) => {
                 let steps: Vec<String> = steps
                     .iter()
@@ -294,10 +292,8 @@ fn crashes(runs: &[&Summary], rigour: Rigour) -> SideShown {
 }
 
 fn is_crash(run: &Summary) -> bool {
-    matches!(
-        run.ending,
-        Some(Ending::Crashed { .. } | Ending::ProcessCrashed { .. })
-    ) || run.processes.lost.iter().any(LostProcess::crashed)
+    matches!(run.ending, Some(Ending::Crashed { .. } | Ending::ProcessCrashed { .. }))
+        || run.processes.lost.iter().any(LostProcess::crashed)
 }
 
 impl fmt::Display for When {

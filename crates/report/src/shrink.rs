@@ -81,7 +81,8 @@ pub fn document(shrunk: &Shrunk) -> Document {
         ("requests in a round", before.requests, after.requests),
         ("files", before.files, after.files),
     ];
-    let facts = sizes.map(|(name, before, after)| (name, format!("{} → {}", units::count(before), units::count(after))));
+    let facts =
+        sizes.map(|(name, before, after)| (name, format!("{} → {}", units::count(before), units::count(after))));
     let scenario = Section::new("scenario", "Scenario", Weight::Answer)
         .with_block(Block::facts("", facts))
         .with_block(Block::Code {
@@ -176,4 +177,99 @@ pub fn json(shrunk: &Shrunk) -> serde_json::Result<String> {
 #[cfg(test)]
 pub fn schema() -> serde_json::Value {
     crate::schemas::schema_of::<ShrinkReport<'_>>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::terminal;
+    use crate::document::tests::{is_whole, look};
+    use analysis::when::{Holds, Undecided};
+    use stats::Bounded;
+
+    fn shrunk(confirmation: Confirmation) -> Shrunk {
+        Shrunk {
+            scenario: "session".to_owned(),
+            server: "leaky".to_owned(),
+            when: When::Crash,
+            is_complete: false,
+            before: Extent {
+                phases: 4,
+                steps: 11,
+                requests: 1_200,
+                files: 102,
+            },
+            after: Extent {
+                phases: 2,
+                steps: 2,
+                requests: 1,
+                files: 1,
+            },
+            candidates: 22,
+            runs: 27,
+            text: "format = 1\n".to_owned(),
+            next: NextCommand {
+                why: "play it".to_owned(),
+                command: "lsp-soak run shrunk.toml --server leaky".to_owned(),
+            },
+            confirmation,
+        }
+    }
+
+    fn evaluation(holds: Holds, measured: Measured) -> Evaluation {
+        Evaluation {
+            holds,
+            measured,
+            runs: 5,
+        }
+    }
+
+    #[test]
+    fn a_result_says_whether_fresh_runs_show_it() {
+        let crashes = evaluation(Holds::Yes, Measured::Crashes(5));
+        let denied = evaluation(Holds::Undecided(Undecided::SomeCrash), Measured::Crashes(1));
+        for (confirmation, answer) in [
+            (
+                Confirmation::Confirmed(crashes),
+                "`crash` holds: 5 of 5 crashed, 5 runs",
+            ),
+            (
+                Confirmation::Refused(denied),
+                "not confirmed: in fresh runs `crash` undecided: some runs crash, and not most: 1 of 5 crashed, 5 runs",
+            ),
+            (Confirmation::None, "`crash` is not confirmed yet by fresh runs"),
+        ] {
+            let document = document(&shrunk(confirmation));
+            is_whole(&document);
+            let text = terminal::render(&document, look(100));
+            for part in [
+                answer,
+                "27 runs of 22 candidates",
+                "1,200 → 1",
+                "format = 1",
+                "--resume",
+            ] {
+                assert!(text.replace("\n  ", " ").contains(part), "{part} in {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_known_are_null_in_json() {
+        let value = Bounded {
+            value: 2.0,
+            low: 1.0,
+            high: 3.0,
+        };
+        for (confirmation, low) in [
+            (Confirmation::None, serde_json::Value::Null),
+            (
+                Confirmation::Confirmed(evaluation(Holds::Yes, Measured::Value(value))),
+                1.0.into(),
+            ),
+        ] {
+            let json: serde_json::Value = serde_json::from_str(&json(&shrunk(confirmation)).unwrap()).unwrap();
+            assert_eq!((&json["low"], &json["crashes"]), (&low, &serde_json::Value::Null));
+        }
+    }
 }

@@ -133,7 +133,10 @@ mod tests {
                 "`growth in edit > 64 KiB per request` holds if private memory in `edit` grows from round to round by \
                  more than 64.0 KiB per request,",
             ),
-            (When::Crash, "`crash` holds if the server, or a process that it started, crashes in most runs."),
+            (
+                When::Crash,
+                "`crash` holds if the server, or a process that it started, crashes in most runs.",
+            ),
         ] {
             let explained = explanation(&when);
             assert!(explained.contains(text), "{explained}");

@@ -54,7 +54,8 @@ pub fn cuts(draft: &Draft, stage: Stage, keeps_rounds: bool) -> Vec<Cut> {
     if stage == Stage::Options {
         for (path, _) in draft.children(&[]) {
             let is_measuring = path.iter().any(|segment| is_among(segment, &MEASURING));
-            if !is_measuring && !(keeps_rounds && is_among(&path[0], &[REPEAT])) {
+            let is_kept_round = keeps_rounds && is_among(&path[0], &[REPEAT]);
+            if !is_measuring && !is_kept_round {
                 cuts.push(removed(path));
             }
         }
@@ -67,7 +68,12 @@ pub fn cuts(draft: &Draft, stage: Stage, keeps_rounds: bool) -> Vec<Cut> {
     for (phase, _) in phases {
         match stage {
             Stage::Phases => cuts.push(removed(phase)),
-            Stage::Steps => cuts.extend(draft.children(&below(&phase, key(STEPS))).into_iter().map(|(path, _)| removed(path))),
+            Stage::Steps => cuts.extend(
+                draft
+                    .children(&below(&phase, key(STEPS)))
+                    .into_iter()
+                    .map(|(path, _)| removed(path)),
+            ),
             Stage::Requests => {
                 for options in options_of_steps(draft, &phase) {
                     reduced(draft, &options, &mut cuts);
@@ -84,9 +90,11 @@ pub fn cuts(draft: &Draft, stage: Stage, keeps_rounds: bool) -> Vec<Cut> {
             }
             Stage::Options => {
                 for (path, _) in draft.children(&phase) {
-                    let is_kept = path.last().is_some_and(|last| is_among(last, &["name", STEPS, "settle"]));
-                    let is_rounds = path.last().is_some_and(|last| is_among(last, &[REPEAT]));
-                    if !is_kept && !(keeps_rounds && is_rounds) {
+                    let is_kept = path
+                        .last()
+                        .is_some_and(|last| is_among(last, &["name", STEPS, "settle"]));
+                    let is_kept_round = keeps_rounds && path.last().is_some_and(|last| is_among(last, &[REPEAT]));
+                    if !is_kept && !is_kept_round {
                         cuts.push(removed(path));
                     }
                 }
@@ -107,7 +115,9 @@ pub fn cuts(draft: &Draft, stage: Stage, keeps_rounds: bool) -> Vec<Cut> {
 /// Every option of every step.
 pub fn options(draft: &Draft) -> Vec<Cut> {
     let phases = draft.children(&[key(PHASE)]);
-    let tables = phases.into_iter().flat_map(|(phase, _)| options_of_steps(draft, &phase));
+    let tables = phases
+        .into_iter()
+        .flat_map(|(phase, _)| options_of_steps(draft, &phase));
     let options = tables.flat_map(|table| draft.children(&table));
     options.map(|(path, _)| removed(path)).collect()
 }
@@ -223,15 +233,25 @@ steps = [
         scenario.description.clear();
         assert_eq!(again, scenario, "{text}");
         assert!(!text.contains('#'), "{text}");
-        assert!(text.contains("\nworkspace = { path = \"shop\", language = \"python\", exclude = [\"a\"] }\n"), "{text}");
+        assert!(
+            text.contains("\nworkspace = { path = \"shop\", language = \"python\", exclude = [\"a\"] }\n"),
+            "{text}"
+        );
     }
 
     #[test]
     fn each_stage_leaves_out_its_own() {
         assert!(!after(Stage::Phases, true).contains("[[phase]]"));
-        assert!(!after(Stage::Steps, true).contains("[[phase]]"), "a phase without steps goes");
+        assert!(
+            !after(Stage::Steps, true).contains("[[phase]]"),
+            "a phase without steps goes"
+        );
         let requests = after(Stage::Requests, true);
-        for text in ["edit = { files = 1, per-file = 1, times = 1 }", "queries = []", "times = 22"] {
+        for text in [
+            "edit = { files = 1, per-file = 1, times = 1 }",
+            "queries = []",
+            "times = 22",
+        ] {
             assert!(requests.contains(text), "{text} in {requests}");
         }
         assert!(after(Stage::Requests, false).contains("repeat = { times = 1 }"));
@@ -239,7 +259,10 @@ steps = [
         for text in ["capabilities", "exclude", "pick", "queries"] {
             assert!(!options.contains(text), "{text} in {options}");
         }
-        assert!(options.contains("files = 10") && options.contains("times = 22"), "{options}");
+        assert!(
+            options.contains("files = 10") && options.contains("times = 22"),
+            "{options}"
+        );
         assert!(!after(Stage::Options, false).contains("repeat"));
     }
 

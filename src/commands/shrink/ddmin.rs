@@ -19,10 +19,7 @@ pub struct Minimal<T> {
 }
 
 /// The fewest of `items` with which `test` holds. It is taken to hold with all of them.
-pub fn minimise<T: Clone, E>(
-    items: &[T],
-    mut test: impl FnMut(&[T]) -> Result<Tested, E>,
-) -> Result<Minimal<T>, E> {
+pub fn minimise<T: Clone, E>(items: &[T], mut test: impl FnMut(&[T]) -> Result<Tested, E>) -> Result<Minimal<T>, E> {
     let mut kept = items.to_vec();
     let mut parts = 1;
     while !kept.is_empty() {

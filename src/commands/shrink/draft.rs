@@ -11,9 +11,7 @@ use crate::config::Scenario;
 const FILE: &str = "# file: ";
 
 /// Keys of a workspace that say where it is fetched from.
-const ORIGINS: [&str; 8] = [
-    "pypi", "npm", "crate", "git", "rev", "archive", "sha256", "setup",
-];
+const ORIGINS: [&str; 8] = ["pypi", "npm", "crate", "git", "rev", "archive", "sha256", "setup"];
 
 #[derive(Clone, Debug)]
 pub struct Draft {
@@ -130,7 +128,9 @@ impl Draft {
     }
 
     pub fn remove(&mut self, path: &[Segment]) {
-        let Some((last, parent)) = path.split_last() else { return };
+        let Some((last, parent)) = path.split_last() else {
+            return;
+        };
         match (last, parent, self.value_mut(parent)) {
             (Segment::Key(key), [], _) => {
                 self.root.remove(key);
@@ -147,7 +147,9 @@ impl Draft {
 
     /// Sets a key of a table that is there.
     pub fn set(&mut self, path: &[Segment], value: Value) {
-        let Some((Segment::Key(key), parent)) = path.split_last() else { return };
+        let Some((Segment::Key(key), parent)) = path.split_last() else {
+            return;
+        };
         if let Some(Value::InlineTable(table)) = self.value_mut(parent) {
             table.insert(key, value);
         }
@@ -238,7 +240,9 @@ fn split(texts: &str) -> anyhow::Result<VecDeque<InlineTable>> {
 
 /// The first file with what it includes, as [`crate::config`] merges them: each file comes before those that it includes.
 fn flattened(files: &mut VecDeque<InlineTable>) -> anyhow::Result<InlineTable> {
-    let mut own = files.pop_front().context("the text of an included scenario is missing")?;
+    let mut own = files
+        .pop_front()
+        .context("the text of an included scenario is missing")?;
     let includes = own.remove("include").and_then(|names| Some(names.as_array()?.len()));
     let Some(includes) = includes else { return Ok(own) };
     let mut phases: Vec<InlineTable> = take_phases(&mut own);
@@ -267,7 +271,10 @@ fn phases_mut(root: &mut InlineTable) -> Vec<&mut InlineTable> {
 
 fn take_phases(scenario: &mut InlineTable) -> Vec<InlineTable> {
     match scenario.remove("phase") {
-        Some(Value::Array(phases)) => phases.into_iter().filter_map(|phase| phase.as_inline_table().cloned()).collect(),
+        Some(Value::Array(phases)) => phases
+            .into_iter()
+            .filter_map(|phase| phase.as_inline_table().cloned())
+            .collect(),
         _ => Vec::new(),
     }
 }
@@ -299,7 +306,9 @@ fn keep_one_start(phases: Vec<InlineTable>) -> Vec<InlineTable> {
 }
 
 fn fill_settle(phase: &mut InlineTable, under: Option<&Value>) {
-    let Some(under) = under.and_then(Value::as_inline_table) else { return };
+    let Some(under) = under.and_then(Value::as_inline_table) else {
+        return;
+    };
     let mut settle = under.clone();
     if let Some(own) = phase.get("settle").and_then(Value::as_inline_table) {
         settle.extend(own.iter().map(|(key, value)| (key.to_owned(), value.clone())));

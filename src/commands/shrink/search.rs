@@ -106,7 +106,12 @@ impl Candidate {
                 hasher.update(file.as_os_str().as_encoded_bytes());
             }
         }
-        hasher.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        hasher
+            .finalize()
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 
     /// Without the cuts that are not kept.
@@ -221,7 +226,9 @@ impl<'s> Search<'s> {
                 count: Some(count),
                 ..cut.clone()
             };
-            let Some(larger) = self.possible(&best, vec![larger])?.pop() else { continue };
+            let Some(larger) = self.possible(&best, vec![larger])?.pop() else {
+                continue;
+            };
             let candidate = best.without(&[larger], &[]);
             match self.test(&candidate, &format!("{}, a count of {count}", stage.name()))? {
                 Tested::Holds => return Ok(candidate),
@@ -504,7 +511,10 @@ struct CandidateJudge<'w> {
 
 impl Judge for CandidateJudge<'_> {
     fn after_block(&self, runs: &[Played]) -> Next {
-        if runs.last().is_some_and(|run| exit_of_run(&run.summary) == Exit::OwnFailure) {
+        if runs
+            .last()
+            .is_some_and(|run| exit_of_run(&run.summary) == Exit::OwnFailure)
+        {
             return Next::Hopeless;
         }
         // Fresh runs need not go on once the first of them denies it.

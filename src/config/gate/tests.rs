@@ -310,12 +310,21 @@ fn repeating() -> GateContext {
 #[test]
 fn a_condition_that_is_understood_prints_as_text_that_is_understood_again() {
     for (typed, printed) in [
-        ("growth in goto > 64KiB per request", "growth in goto > 64 KiB per request"),
+        (
+            "growth in goto > 64KiB per request",
+            "growth in goto > 64 KiB per request",
+        ),
         ("growth > 0 B", "growth > 0 B per round"),
-        ("as-shipped growth <= 1 MiB per notification", "as-shipped growth <= 1 MiB per notification"),
+        (
+            "as-shipped growth <= 1 MiB per notification",
+            "as-shipped growth <= 1 MiB per notification",
+        ),
         ("peak > 2GiB", "peak > 2 GiB"),
         ("private after decay<=300 MiB", "private after decay <= 300 MiB"),
-        ("p95 of textDocument/hover >= 50ms", "p95 of textDocument/hover >= 50.0 ms"),
+        (
+            "p95 of textDocument/hover >= 50ms",
+            "p95 of textDocument/hover >= 50.0 ms",
+        ),
         (" crash ", "crash"),
     ] {
         let when = repeating().when("--when", typed).unwrap();
@@ -329,9 +338,22 @@ fn a_condition_that_is_understood_prints_as_text_that_is_understood_again() {
 fn mistakes_in_a_condition_have_their_place_and_a_cure() {
     let mut reports = String::new();
     for text in [
-        "", "peak", "> 2 GiB", "peak = 2 GiB", "peak => 2 GiB", "groth in goto > 64 KiB", "growth of goto > 64 KiB",
-        "growth in gto > 64 KiB", "growth in decay > 64 KiB", "growth in goto > 64", "growth in goto > 64 KiB per hover",
-        "purged growth in goto > 64 KiB", "peak in gto > 2 GiB", "peak > 0 MiB", "peak > 3 s", "crash in goto",
+        "",
+        "peak",
+        "> 2 GiB",
+        "peak = 2 GiB",
+        "peak => 2 GiB",
+        "groth in goto > 64 KiB",
+        "growth of goto > 64 KiB",
+        "growth in gto > 64 KiB",
+        "growth in decay > 64 KiB",
+        "growth in goto > 64",
+        "growth in goto > 64 KiB per hover",
+        "purged growth in goto > 64 KiB",
+        "peak in gto > 2 GiB",
+        "peak > 0 MiB",
+        "peak > 3 s",
+        "crash in goto",
     ] {
         let report = repeating().when("--when", text).unwrap_err();
         reports.push_str(&format!("{report}\n\n"));
@@ -350,7 +372,11 @@ fn alone(budgets: &[&str]) -> GateContext {
 
 #[test]
 fn a_budget_is_a_condition_that_a_gate_can_keep() {
-    let leak = alone(&["growth in goto <= 64 KiB per request"]).rules(None).unwrap().leak.unwrap();
+    let leak = alone(&["growth in goto <= 64 KiB per request"])
+        .rules(None)
+        .unwrap()
+        .leak
+        .unwrap();
     assert_eq!((leak.phase.as_deref(), leak.per), (Some("goto"), Per::Request));
     assert_eq!(leak.limit, LeakLimit::from_slope(65_536.0));
     for (budget, part) in [

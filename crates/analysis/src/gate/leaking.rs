@@ -103,7 +103,8 @@ fn leak(name: &str, rule: &Leak, runs: &[Vec<Repeated>], looks: &Schedule) -> Le
         verdict.answer = Answer::Inconclusive;
         verdict.open = Some(Open::Unasked);
     }
-    let is_hopeless = look.is_some() && (asked != Asked::Yes || messages.is_none() || !series[..judged].iter().any(|run| has_rounds(run)));
+    let is_hopeless = look.is_some()
+        && (asked != Asked::Yes || messages.is_none() || !series[..judged].iter().any(|run| has_rounds(run)));
     Leaking {
         name: name.to_owned(),
         sent: sent_in_all(parts.iter().copied().flatten()),

@@ -1,9 +1,9 @@
 use crate::compare::calibration::ApplicableCalibration;
 use crate::compare::{self, Played};
 use crate::figures::{Figure, GatedFigure, Leak, Limit, Rule, Rules, WorkLimits};
-use crate::growth::Per;
 use crate::golden::gate::{held, judge};
 use crate::golden::{self, let_grow, lost_helper};
+use crate::growth::Per;
 use crate::summary::PrivateMetric;
 use base::band::{LeakLimit, Tolerance};
 use base::exit::Exit;

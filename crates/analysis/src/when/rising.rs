@@ -100,7 +100,10 @@ fn answer(verdict: &LeakVerdict, asked: Asked, rigour: Rigour) -> Answer {
 }
 
 fn all_are(verdict: &LeakVerdict, growth: Growth) -> bool {
-    verdict.runs.iter().all(|run| run.is_some_and(|run| run.growth == growth))
+    verdict
+        .runs
+        .iter()
+        .all(|run| run.is_some_and(|run| run.growth == growth))
 }
 
 fn has_all_rounds(verdict: &LeakVerdict) -> bool {
@@ -115,7 +118,5 @@ fn doubt_of_less(parts: &[&Repeated], runs: &[&Summary]) -> Option<Undecided> {
     if parts.len() < runs.len() {
         return Some(Undecided::NotMeasured);
     }
-    runs.iter()
-        .find_map(|run| at_end_of(run))
-        .map(Undecided::StillGrowing)
+    runs.iter().find_map(|run| at_end_of(run)).map(Undecided::StillGrowing)
 }

@@ -95,7 +95,11 @@ fn over_limit(mut run: Played) -> Played {
 #[test]
 fn one_run_answers_a_search_where_it_is_far_from_the_bound() {
     let usual = usual();
-    for (share, answer) in [(0.5, Holds::Yes), (1.0, Holds::Undecided(Undecided::Close)), (2.0, Holds::No)] {
+    for (share, answer) in [
+        (0.5, Holds::Yes),
+        (1.0, Holds::Undecided(Undecided::Close)),
+        (2.0, Holds::No),
+    ] {
         let when = level("private", Comparison::Above, usual * share);
         assert_eq!(holds(&when, &runs(&[100]), Rigour::Search), answer, "{share}");
         let below = level("private", Comparison::AtMost, usual * share);
@@ -111,7 +115,10 @@ fn one_run_answers_a_search_where_it_is_far_from_the_bound() {
 #[test]
 fn more_runs_come_closer_to_the_bound() {
     let when = level("private", Comparison::Above, usual() * 0.9);
-    assert_eq!(holds(&when, &runs(&[100]), Rigour::Search), Holds::Undecided(Undecided::Close));
+    assert_eq!(
+        holds(&when, &runs(&[100]), Rigour::Search),
+        Holds::Undecided(Undecided::Close)
+    );
     assert_eq!(holds(&when, &runs(&[100; 4]), Rigour::Search), Holds::Yes);
 }
 
@@ -143,7 +150,11 @@ fn growth_holds_per_round_and_per_request_of_what_was_answered() {
             assert_eq!(holds(&when, &runs, rigour), answer, "{when} of {} runs", runs.len());
         }
     }
-    let one = holds(&rising(Comparison::Above, 200.0, Per::Round), &[growing(256, 4)], Rigour::Verdict);
+    let one = holds(
+        &rising(Comparison::Above, 200.0, Per::Round),
+        &[growing(256, 4)],
+        Rigour::Verdict,
+    );
     assert_eq!(one, Holds::Undecided(Undecided::TooFewRuns { have: 1, need: 3 }));
 }
 
@@ -197,8 +208,16 @@ fn a_crash_holds_if_most_runs_crash() {
         (&[false], Rigour::Search, Holds::No),
         (&[true, false], Rigour::Search, Holds::Undecided(Undecided::SomeCrash)),
         (&[true, true, true, false, false], Rigour::Verdict, Holds::Yes),
-        (&[true, true, false, false, false], Rigour::Verdict, Holds::Undecided(Undecided::SomeCrash)),
-        (&[true; 4], Rigour::Verdict, Holds::Undecided(Undecided::TooFewRuns { have: 4, need: 5 })),
+        (
+            &[true, true, false, false, false],
+            Rigour::Verdict,
+            Holds::Undecided(Undecided::SomeCrash),
+        ),
+        (
+            &[true; 4],
+            Rigour::Verdict,
+            Holds::Undecided(Undecided::TooFewRuns { have: 4, need: 5 }),
+        ),
     ] {
         let mut runs = runs(&vec![100; crashes.len()]);
         for (run, _) in runs.iter_mut().zip(crashes).filter(|(_, is_crash)| **is_crash) {
@@ -212,15 +231,24 @@ fn a_crash_holds_if_most_runs_crash() {
     }
     let killed = over_limit(runs(&[100]).remove(0));
     let how = brief(&killed.summary);
-    assert_eq!(holds(&When::Crash, &[killed], Rigour::Search), Holds::Undecided(Undecided::Failed(how)));
+    assert_eq!(
+        holds(&When::Crash, &[killed], Rigour::Search),
+        Holds::Undecided(Undecided::Failed(how))
+    );
 }
 
 #[test]
 fn a_condition_prints_as_it_is_typed() {
     for (when, text) in [
-        (level("purged private after decay", Comparison::AtMost, 300.0), "purged private after decay <= 300 MiB"),
+        (
+            level("purged private after decay", Comparison::AtMost, 300.0),
+            "purged private after decay <= 300 MiB",
+        ),
         (level("peak", Comparison::Above, 2_048.0), "peak > 2 GiB"),
-        (rising(Comparison::Above, 64.0, Per::Request), "growth in edit > 64 KiB per request"),
+        (
+            rising(Comparison::Above, 64.0, Per::Request),
+            "growth in edit > 64 KiB per request",
+        ),
         (When::Crash, "crash"),
     ] {
         assert_eq!(when.to_string(), text);
