@@ -177,7 +177,7 @@ fn less_memory_of_a_server_that_answered_nothing_is_no_answer() {
     let mut run = growing(0, 0);
     let when = level("peak", Comparison::Above, 1_000_000.0);
     assert!(matches!(
-        holds(&when, &[run.clone()], Rigour::Search),
+        holds(&when, std::slice::from_ref(&run), Rigour::Search),
         Holds::Undecided(Undecided::Unasked(_))
     ));
     let (asked, _) = crate::growth::work_of(&run.summary.phases, &run.summary);
@@ -193,7 +193,7 @@ fn a_run_that_failed_shows_what_it_reached_and_never_what_it_did_not() {
     let run = over_limit(runs(&[100]).remove(0));
     let peak = run.summary.memory.peak.unwrap().lower as f64 / MIB;
     let more = level("peak", Comparison::Above, peak / 2.0);
-    assert_eq!(holds(&more, &[run.clone()], Rigour::Search), Holds::Yes);
+    assert_eq!(holds(&more, std::slice::from_ref(&run), Rigour::Search), Holds::Yes);
     let less = level("peak", Comparison::Above, peak * 2.0);
     assert!(matches!(
         holds(&less, &[run], Rigour::Search),
