@@ -358,7 +358,7 @@ pub struct Check {
     /// Show the plan as shipped, purged, or both
     #[arg(long, value_enum, value_name = "LENS", default_value_t)]
     pub lens: Lenses,
-    /// Explain a condition, such as 'growth in edit > 64KiB per request', 'peak > 2GiB' or 'crash'
+    /// Explain a condition, such as 'growth in edit > 64KiB per request' or 'crash'
     #[arg(long, value_name = "CONDITION")]
     pub when: Option<String>,
 }

@@ -16,10 +16,10 @@ pub struct Shrink {
     /// Scenario, or a record, whose scenario is taken
     #[arg(required_unless_present = "resume", value_name = "SCENARIO|RECORD", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,
-    /// What must still hold, such as 'growth in edit > 64KiB per request', 'peak > 2GiB' or 'crash'
+    /// What must still hold: 'growth in edit > 64KiB per request', 'peak > 2GiB', 'crash'
     #[arg(long, required_unless_present = "resume", value_name = "CONDITION")]
     pub when: Option<String>,
-    /// Resume an interrupted search; no other option is needed, but --time-budget gives it more time
+    /// Resume a search; no other option is needed, but --time-budget may give more time
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub resume: Option<PathBuf>,
     /// The server: profile, program or path, with optional label and environment
@@ -36,7 +36,7 @@ pub struct Shrink {
     pub extra: ServerExtras,
     #[command(flatten)]
     pub options: ScenarioOptions,
-    /// Begin no run after this time, except the five that confirm the result
+    /// End after about this time, with the runs that confirm the result
     #[arg(long, value_name = "TIME", help_heading = "Runs")]
     pub time_budget: Option<Span>,
     /// Measure memory as shipped or purged
