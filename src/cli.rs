@@ -18,6 +18,7 @@ mod options;
 mod replay;
 mod shared;
 mod shell;
+mod shrink;
 mod tune;
 mod watch;
 mod wrap;
@@ -33,6 +34,7 @@ pub use options::{
 pub use replay::Replay;
 pub use shared::shared_options;
 pub use shell::{Completions, Man, Schema, SchemaOf};
+pub use shrink::Shrink;
 pub use tune::{Choosing, Telling, Tune};
 pub use watch::Watch;
 pub use wrap::Wrap;
@@ -102,6 +104,8 @@ pub enum Command {
     Gate(Gate),
     /// Try settings of a server and recommend one, with its cost
     Tune(Tune),
+    /// Find the least of a scenario and its workspace that still shows a condition
+    Shrink(Shrink),
     /// Run commands to their end and compare their time and peak memory
     Cold(Cold),
     /// Play a recorded session of an editor again, on servers and a project that you name
@@ -135,11 +139,11 @@ const OUTPUT: [&str; 9] = [
     "details", "export_csv", "export_html", "export_json", "export_markdown", "format", "job", "quiet", "verbose",
 ];
 
-/// Options of a gate that are allowed with `--resume` besides: they say how many runs it makes.
+/// Options of a gate and of a search that are allowed with `--resume` besides: they say how many runs it makes.
 const MORE_RUNS: [&str; 2] = ["runs", "time_budget"];
 
 /// Commands with `--resume`.
-const RESUMED: [&str; 6] = ["run", "calibrate", "gate", "tune", "cold", "replay"];
+const RESUMED: [&str; 7] = ["run", "calibrate", "gate", "tune", "cold", "replay", "shrink"];
 
 /// The text that lsp-soak prints without arguments.
 pub const FIRST: &str = "\
@@ -177,8 +181,8 @@ fn parsed(command: clap::Command, words: Vec<OsString>) -> Result<Cli, clap::Err
 
 fn command() -> clap::Command {
     let alone = |command: clap::Command| {
-        let is_gate = command.get_name() == "gate";
-        let is_more_runs = |id: &str| is_gate && MORE_RUNS.contains(&id);
+        let is_longer = ["gate", "shrink"].contains(&command.get_name());
+        let is_more_runs = |id: &str| is_longer && MORE_RUNS.contains(&id);
         let ids = command.get_arguments().map(|arg| arg.get_id().clone());
         let others: Vec<clap::Id> = ids
             .filter(|id| *id != "resume" && !OUTPUT.contains(&id.as_str()) && !is_more_runs(id.as_str()))
@@ -372,6 +376,9 @@ pub struct Check {
     /// Show the plan as shipped, purged, or both
     #[arg(long, value_enum, value_name = "LENS", default_value_t)]
     pub lens: Lenses,
+    /// Explain a condition, such as 'growth in edit > 64KiB per request' or 'crash'
+    #[arg(long, value_name = "CONDITION")]
+    pub when: Option<String>,
 }
 
 const SERVERS: &str = "\

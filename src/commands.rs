@@ -23,8 +23,10 @@ mod run;
 mod servers;
 mod shell;
 mod show;
+mod shrink;
 mod tune;
 mod watch;
+mod when;
 mod wrap;
 
 use std::collections::BTreeSet;
@@ -67,6 +69,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Calibrate(options) => run_interruptible(|interrupt| calibrate::run(&options, place, interrupt)),
         Command::Gate(options) => run_interruptible(|interrupt| gate::run(&options, place, interrupt)),
         Command::Tune(options) => run_interruptible(|interrupt| tune::run(&options, place, interrupt)),
+        Command::Shrink(options) => run_interruptible(|interrupt| shrink::run(&options, place, interrupt)),
         Command::Cold(options) => run_interruptible(|interrupt| cold::run(&options, place, interrupt)),
         Command::Replay(options) => run_interruptible(|interrupt| replay::run(options, place, interrupt)),
         Command::Watch(options) => watch::run(&options, &listen()?),

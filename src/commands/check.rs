@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::campaign::{self, Probed, Repeating, Scratch, header, window_warnings};
-use crate::config::Loaded;
 use crate::config::values::{Lenses, Runs};
+use crate::config::{Loaded, MistakeReport};
 use crate::drive::lacks;
 use crate::drive::workspace::KeptCopy;
 use crate::resolve::ServerChoice;
@@ -19,8 +19,9 @@ use proctree::host;
 use record::Ending;
 use report::document::terminal;
 use report::run;
+use report::when::explanation;
 
-use super::{formats, prepare, print};
+use super::{formats, prepare, print, when};
 
 pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
     let (scenarios, choices) = prepare::understand(&prepare::TypedCommand {
@@ -33,6 +34,18 @@ pub fn run(options: &cli::Check, interrupt: &Interrupt) -> anyhow::Result<u8> {
         only_checks: true,
     })?;
     let repeating = Repeating::from(&options.repeating);
+    let mut mistakes = MistakeReport::default();
+    let mut explanations = Vec::new();
+    for (scenario, text) in scenarios.iter().zip(options.when.iter().cycle()) {
+        match when::understand(text, scenario, &choices) {
+            Ok(when) => explanations.push(explanation(&when)),
+            Err(report) => mistakes.merge(report),
+        }
+    }
+    prepare::refuse_mistakes(mistakes)?;
+    for sentence in explanations {
+        print_folded(&format!("{sentence}\n\n"))?;
+    }
     for scenario in &scenarios {
         for lens in options.lens.list() {
             if options.lens != Lenses::AsShipped {

@@ -17,6 +17,8 @@ use plan::{GatePlan, JudgePlan, TellPlan, recorded_sides};
 use sides::{require_settings, split, unseen_settings};
 use tell::{Verdict, report_verdict};
 
+pub use rules::planned;
+
 mod after;
 mod anchor;
 mod plan;

@@ -100,7 +100,7 @@ pub fn understand_with(
 }
 
 /// A mistake and its cure for each `checkout` that cannot be played and must be.
-fn impossible_checkouts(loaded: &Loaded) -> Vec<(String, String)> {
+pub(super) fn impossible_checkouts(loaded: &Loaded) -> Vec<(String, String)> {
     let mut mistakes = Vec::new();
     let root = &loaded.project.root;
     for phase in &loaded.scenario.phases {

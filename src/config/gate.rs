@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use analysis::figures::{Figure, GatedFigure, GatedFigureError, GatedPart, Leak, Rule, Rules, Unit, WorkLimits};
+use analysis::growth::Per;
 use base::band::{LEAST_ROUNDS, LeakLimit, MOST_ENDPOINTS, Tolerance, tolerance};
 use base::lens::Lens;
 use base::text::nearest;
@@ -13,15 +14,15 @@ use super::decode::{Document, Segment};
 use super::load::independent;
 use super::problem::{Mistake, MistakeReport};
 use super::wording::instead;
-use budget::{amount, inside};
 use file::{EndpointEntry, LeakEntry, WorkEntry};
+use when::{BudgetRule, amount, inside};
 
 pub use file::GateFile;
 
-mod budget;
 mod file;
 #[cfg(test)]
 mod tests;
+mod when;
 
 /// The names that a rule may use, and the options of the command line.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,6 +59,11 @@ pub struct GateContext {
 /// A mistake: its description, and the cure.
 type Wrong = (String, String);
 
+const ONE_GROWTH: [&str; 2] = [
+    "a gate has one limit of growth, and this is a second",
+    "leave one of them out",
+];
+
 impl GateContext {
     /// The rules of a gate file (path and text) and of the command line; or every mistake in both.
     pub fn rules(&self, file: Option<(&str, &str)>) -> Result<Rules, MistakeReport> {
@@ -75,9 +81,8 @@ impl GateContext {
             report.add(path, text, faults);
         }
         for text in &self.budgets {
-            match self.budget(text) {
-                Ok(limit) => rules.budgets.push(limit),
-                Err((span, (title, cure))) => report.add("--budget", text, vec![Mistake::new(span, title, cure)]),
+            if let Err((span, (title, cure))) = self.add_budget(text, &mut rules) {
+                report.add("--budget", text, vec![Mistake::new(span, title, cure)]);
             }
         }
         let silent = rules.budgets.is_empty() && rules.leak.is_none();
@@ -194,21 +199,19 @@ impl GateContext {
             }
         }
         for (index, text) in file.iter().flat_map(|file| file.budgets.iter().enumerate()) {
-            match self.budget(text) {
-                Ok(limit) => rules.budgets.push(limit),
-                Err((within, wrong)) => {
-                    later.push(fault(
-                        inside(document.span(&["budgets".into(), index.into()]), text, within),
-                        wrong,
-                    ));
-                }
+            if let Err((within, wrong)) = self.add_budget(text, rules) {
+                let span = document.span(&["budgets".into(), index.into()]);
+                later.push(fault(inside(span, text, within), wrong));
             }
         }
         if let Some(file) = &file {
-            let leak = file.leak.as_ref().map(|leak| self.leak(leak));
-            match leak.transpose() {
-                Ok(leak) => rules.leak = leak,
-                Err(wrong) => later.push(fault(leak_span(&document), wrong)),
+            match file.leak.as_ref().map(|leak| self.leak(leak)) {
+                None => {}
+                Some(Ok(_)) if rules.leak.is_some() => {
+                    later.push(fault(leak_span(&document), ONE_GROWTH.map(str::to_owned).into()));
+                }
+                Some(Ok(leak)) => rules.leak = Some(leak),
+                Some(Err(wrong)) => later.push(fault(leak_span(&document), wrong)),
             }
             rules.work = work(&file.work);
             if self.is_alone && file.work != WorkEntry::default() {
@@ -366,27 +369,44 @@ impl GateContext {
         .map_err(|error| (error.to_string(), "see docs/gate.md, \"What a gate checks\"".to_owned()))
     }
 
-    fn leak(&self, entry: &LeakEntry) -> Result<Leak, Wrong> {
-        let known = entry.phase.as_ref().is_none_or(|phase| self.repeated.contains(phase));
-        if self.repeated.is_empty() || !known {
-            let title = match &entry.phase {
-                Some(phase) => {
-                    format!("`{phase}` is not repeated {LEAST_ROUNDS} times or more, so no growth can be seen")
-                }
-                None => format!("nothing is repeated {LEAST_ROUNDS} times or more, so no growth can be seen"),
-            };
-            let repeated = || self.repeated.iter().map(String::as_str);
-            let cure = match entry.phase.as_deref().and_then(|phase| nearest(phase, repeated())) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("give a phase `repeat = {{ times = {LEAST_ROUNDS} }}`, or leave `[leak]` out"),
-            };
-            return Err((title, cure));
+    /// Checks that there are rounds to see growth in.
+    fn repeated_phase(&self, phase: Option<&str>, otherwise: &str) -> Result<(), Wrong> {
+        let is_known = phase.is_none_or(|phase| self.repeated.iter().any(|known| known == phase));
+        if is_known && !self.repeated.is_empty() {
+            return Ok(());
         }
+        let title = match phase {
+            Some(phase) => format!("`{phase}` is not repeated {LEAST_ROUNDS} times or more, so no growth can be seen"),
+            None => format!("nothing is repeated {LEAST_ROUNDS} times or more, so no growth can be seen"),
+        };
+        let repeated = self.repeated.iter().map(String::as_str);
+        let cure = match phase.and_then(|phase| nearest(phase, repeated)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("give a phase `repeat = {{ times = {LEAST_ROUNDS} }}`, or {otherwise}"),
+        };
+        Err((title, cure))
+    }
+
+    /// Adds a budget of the command line or of a file.
+    fn add_budget(&self, text: &str, rules: &mut Rules) -> Result<(), (Range<usize>, Wrong)> {
+        match self.budget(text)? {
+            BudgetRule::Limit(limit) => rules.budgets.push(limit),
+            BudgetRule::Growth(_) if rules.leak.is_some() => {
+                return Err((0..text.len(), ONE_GROWTH.map(str::to_owned).into()));
+            }
+            BudgetRule::Growth(leak) => rules.leak = Some(leak),
+        }
+        Ok(())
+    }
+
+    fn leak(&self, entry: &LeakEntry) -> Result<Leak, Wrong> {
+        self.repeated_phase(entry.phase.as_deref(), "leave `[leak]` out")?;
         let slope = entry.slope.as_deref();
         let slope = slope.map(|text| amount(text, Unit::Bytes)).transpose()?;
         Ok(Leak {
             phase: entry.phase.clone(),
             limit: slope.map_or_else(LeakLimit::default, LeakLimit::from_slope),
+            per: Per::Round,
         })
     }
 }

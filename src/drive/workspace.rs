@@ -16,6 +16,7 @@ use base::Cancel;
 use std::io;
 use std::path::{Path, PathBuf};
 
+pub use copy::files as copy_files;
 pub use kept_copy::KeptCopy;
 pub use select::{Selection, SourceFile, select};
 

@@ -76,6 +76,8 @@ mod replay;
 #[cfg(target_os = "linux")]
 mod shared;
 #[cfg(target_os = "linux")]
+mod shrink;
+#[cfg(target_os = "linux")]
 mod shutdown;
 #[cfg(target_os = "linux")]
 mod soak;

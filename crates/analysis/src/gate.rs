@@ -19,3 +19,4 @@ pub use crate::gate::leaking::{Basis, Leaking};
 pub use crate::gate::peaks::{Peaks, Range};
 pub use crate::gate::role::Role;
 pub use crate::gate::still_growing::StillGrowing;
+pub(crate) use crate::gate::still_growing::{at_end_of, below_figure_of};

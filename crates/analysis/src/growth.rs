@@ -118,6 +118,46 @@ impl Sent {
     }
 }
 
+/// What growth is counted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Per {
+    #[default]
+    Round,
+    Request,
+    Notification,
+}
+
+impl Per {
+    pub const ALL: [Per; 3] = [Per::Round, Per::Request, Per::Notification];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Per::Round => "round",
+            Per::Request => "request",
+            Per::Notification => "notification",
+        }
+    }
+
+    /// How many of it a round has, as a mean over these runs; `None` where that is not known or 0.
+    pub fn count_per_round(self, parts: &[&Repeated]) -> Option<f64> {
+        let mut sum = 0.0;
+        for part in parts {
+            sum += match (self, part.sent) {
+                (Per::Round, _) => 1.0,
+                (Per::Request, Some(Sent::Requests(count))) | (Per::Notification, Some(Sent::Notifications(count))) => {
+                    count
+                }
+                (Per::Request | Per::Notification, _) => return None,
+            };
+        }
+        if sum > 0.0 {
+            Some(sum / parts.len() as f64)
+        } else {
+            None
+        }
+    }
+}
+
 /// Messages per round in all these runs; `None` if unknown or different. How often a server asks by itself is a matter
 /// of time, so those numbers are averaged.
 pub fn sent_in_all<'r>(runs: impl Iterator<Item = &'r Repeated>) -> Option<Sent> {
@@ -190,6 +230,12 @@ fn rounds(summary: &Summary) -> Vec<(String, Vec<&[PhaseSummary]>)> {
         all.push((WHOLE.to_owned(), complete.collect()));
     }
     all
+}
+
+/// The work that these phases gave the server, taken as one round.
+pub fn work_of(phases: &[PhaseSummary], run: &Summary) -> (Asked, Vec<Unasked>) {
+    let work = unasked_steps::work(&[phases], &unasked_steps::empty_steps(run));
+    (work.asked, work.unasked)
 }
 
 fn number(phase: &PhaseSummary) -> u32 {

@@ -9,3 +9,5 @@ pub mod golden;
 pub mod growth;
 pub mod summary;
 pub mod tune;
+
+pub mod when;

@@ -188,6 +188,14 @@ impl LeakLimit {
         let ruled_out = if slope > 0.0 { slope } else { default.ruled_out };
         LeakLimit { slope, ruled_out }
     }
+
+    /// The limit of this many times as much.
+    pub fn times(self, factor: f64) -> LeakLimit {
+        LeakLimit {
+            slope: self.slope * factor,
+            ruled_out: self.ruled_out * factor,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -8,5 +8,7 @@ pub mod pictures;
 pub mod run;
 #[cfg(test)]
 mod schemas;
+pub mod shrink;
 pub mod sweep;
 pub mod verdict;
+pub mod when;

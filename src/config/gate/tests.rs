@@ -299,3 +299,96 @@ fn without_a_baseline_limits_decide_and_what_compares_is_refused_with_a_cure() {
         "{report}"
     );
 }
+
+fn repeating() -> GateContext {
+    GateContext {
+        repeated: vec!["goto".to_owned()],
+        ..context(&[Lens::AsShipped])
+    }
+}
+
+#[test]
+fn a_condition_that_is_understood_prints_as_text_that_is_understood_again() {
+    for (typed, printed) in [
+        (
+            "growth in goto > 64KiB per request",
+            "growth in goto > 64 KiB per request",
+        ),
+        ("growth > 0 B", "growth > 0 B per round"),
+        (
+            "as-shipped growth <= 1 MiB per notification",
+            "as-shipped growth <= 1 MiB per notification",
+        ),
+        ("peak > 2GiB", "peak > 2 GiB"),
+        ("private after decay<=300 MiB", "private after decay <= 300 MiB"),
+        (
+            "p95 of textDocument/hover >= 50ms",
+            "p95 of textDocument/hover >= 50.0 ms",
+        ),
+        (" crash ", "crash"),
+    ] {
+        let when = repeating().when("--when", typed).unwrap();
+        let text = when.to_string();
+        assert_eq!(text, printed);
+        assert_eq!(repeating().when("--when", &text).unwrap(), when, "{text}");
+    }
+}
+
+#[test]
+fn mistakes_in_a_condition_have_their_place_and_a_cure() {
+    let mut reports = String::new();
+    for text in [
+        "",
+        "peak",
+        "> 2 GiB",
+        "peak = 2 GiB",
+        "peak => 2 GiB",
+        "groth in goto > 64 KiB",
+        "growth of goto > 64 KiB",
+        "growth in gto > 64 KiB",
+        "growth in decay > 64 KiB",
+        "growth in goto > 64",
+        "growth in goto > 64 KiB per hover",
+        "purged growth in goto > 64 KiB",
+        "peak in gto > 2 GiB",
+        "peak > 0 MiB",
+        "peak > 3 s",
+        "crash in goto",
+    ] {
+        let report = repeating().when("--when", text).unwrap_err();
+        reports.push_str(&format!("{report}\n\n"));
+    }
+    insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!(reports) });
+}
+
+/// A candidate with these budgets and no baseline.
+fn alone(budgets: &[&str]) -> GateContext {
+    GateContext {
+        budgets: budgets.iter().map(|budget| (*budget).to_owned()).collect(),
+        is_alone: true,
+        ..repeating()
+    }
+}
+
+#[test]
+fn a_budget_is_a_condition_that_a_gate_can_keep() {
+    let leak = alone(&["growth in goto <= 64 KiB per request"])
+        .rules(None)
+        .unwrap()
+        .leak
+        .unwrap();
+    assert_eq!((leak.phase.as_deref(), leak.per), (Some("goto"), Per::Request));
+    assert_eq!(leak.limit, LeakLimit::from_slope(65_536.0));
+    for (budget, part) in [
+        ("crash", "a gate fails on every crash by itself"),
+        ("peak > 1 GiB", "write `peak <= 1 GiB`"),
+        ("peak < 1 GiB", "write `peak <= 1 GiB`"),
+        ("as-shipped growth <= 1 MiB", "leave `as-shipped` out"),
+    ] {
+        let report = alone(&[budget]).rules(None).unwrap_err().to_string();
+        assert!(report.contains(part), "{report}");
+    }
+    let both = alone(&["growth <= 1 MiB", "growth in goto <= 1 MiB"]);
+    let report = both.rules(None).unwrap_err().to_string();
+    assert!(report.contains("a gate has one limit of growth"), "{report}");
+}

@@ -32,6 +32,26 @@ pub(super) fn tree(from: &Path, to: &Path, method: Method, cancel: &Cancel) -> R
     .directory(Path::new(""))
 }
 
+/// Copies these files and links, relative to `from`, to `to`.
+pub fn files(from: &Path, to: &Path, files: &[PathBuf]) -> Result<(), WorkspaceError> {
+    let copier = Copier {
+        from,
+        to,
+        method: Method::Copy,
+        cancel: &Cancel::default(),
+    };
+    for relative in files {
+        let directory = to.join(relative.parent().unwrap_or(Path::new("")));
+        fs::create_dir_all(&directory).map_err(|error| WorkspaceError::io("create", &directory, error))?;
+        if from.join(relative).is_symlink() {
+            copier.link(relative)?;
+        } else {
+            copier.file(relative)?;
+        }
+    }
+    Ok(())
+}
+
 struct Copier<'p> {
     from: &'p Path,
     to: &'p Path,

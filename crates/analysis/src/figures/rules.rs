@@ -6,6 +6,7 @@ use base::band::{LeakLimit, Tolerance};
 use base::lens::Lens;
 
 use super::gated::GatedFigure;
+use crate::growth::Per;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
@@ -61,12 +62,14 @@ pub struct Limit {
     pub limit: f64,
 }
 
-/// Tolerated growth per round.
+/// Tolerated growth from round to round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leak {
     /// The phase to check; `null` checks everything that repeats.
     pub phase: Option<String>,
     pub limit: LeakLimit,
+    /// What the limit is for.
+    pub per: Per,
 }
 
 /// Tolerated differences in work between two sides, as shares of the baseline's.

@@ -9,7 +9,7 @@ use crate::growth::{
 };
 use base::band::{LEAST_ROUNDS, LeakLimit};
 use stats::Schedule;
-use stats::{Answer, LeakVerdict, judge_leak_by_looks};
+use stats::{Answer, LeakVerdict, Open, judge_leak_by_looks};
 
 use crate::figures::rules::Leak;
 
@@ -87,7 +87,10 @@ fn leak(name: &str, rule: &Leak, runs: &[Vec<Repeated>], looks: &Schedule) -> Le
         .iter()
         .map(|part| part.map_or_else(Vec::new, Repeated::series))
         .collect();
-    let verdict = judge_leak_by_looks(&series, &rule.limit, looks);
+    let known: Vec<&Repeated> = parts.iter().copied().flatten().collect();
+    let messages = rule.per.count_per_round(&known);
+    let limit = rule.limit.times(messages.unwrap_or(1.0));
+    let verdict = judge_leak_by_looks(&series, &limit, looks);
     let judged = verdict.runs.len();
     let look = if looks.runs().contains(&judged) {
         Some(judged)
@@ -95,15 +98,20 @@ fn leak(name: &str, rule: &Leak, runs: &[Vec<Repeated>], looks: &Schedule) -> Le
         None
     };
     let (asked, unasked) = asked_in_all(parts[..judged].iter().copied().flatten());
-    let verdict = deny_only_asked(verdict, asked);
-    let is_hopeless = look.is_some() && (asked != Asked::Yes || !series[..judged].iter().any(|run| has_rounds(run)));
+    let mut verdict = deny_only_asked(verdict, asked);
+    if messages.is_none() {
+        verdict.answer = Answer::Inconclusive;
+        verdict.open = Some(Open::Unasked);
+    }
+    let is_hopeless = look.is_some()
+        && (asked != Asked::Yes || messages.is_none() || !series[..judged].iter().any(|run| has_rounds(run)));
     Leaking {
         name: name.to_owned(),
         sent: sent_in_all(parts.iter().copied().flatten()),
         asked,
         unasked,
         reserved: reserved_in_all(parts[..judged].iter().copied().flatten()),
-        limit: rule.limit,
+        limit,
         basis: Basis {
             look,
             runs: series.len(),

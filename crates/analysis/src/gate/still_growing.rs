@@ -37,13 +37,15 @@ impl StillGrowing {
 /// The first of these runs in which memory still grew when this figure was read; or at the end of the run, which more
 /// time would have made larger.
 pub(super) fn below_figure(subject: &GatedFigure, runs: &[&Played]) -> Option<StillGrowing> {
+    runs.iter().find_map(|run| below_figure_of(subject, &run.summary))
+}
+
+pub(crate) fn below_figure_of(subject: &GatedFigure, run: &Summary) -> Option<StillGrowing> {
     if subject.figure.unit() != Unit::Bytes {
         return None;
     }
-    runs.iter().find_map(|run| {
-        let place = subject.measure(&run.summary)?.place;
-        at_place(&place, &run.summary).or_else(|| at_end_of(&run.summary))
-    })
+    let place = subject.measure(run)?.place;
+    at_place(&place, run).or_else(|| at_end_of(run))
 }
 
 /// The first of these runs in which memory still grew at its end.
@@ -51,7 +53,7 @@ pub(super) fn at_end(runs: &[&Played]) -> Option<StillGrowing> {
     runs.iter().find_map(|run| at_end_of(&run.summary))
 }
 
-fn at_end_of(run: &Summary) -> Option<StillGrowing> {
+pub(crate) fn at_end_of(run: &Summary) -> Option<StillGrowing> {
     let mut taken = run.phases.iter().filter(|phase| phase.checkpoint.is_some());
     taken.next_back().and_then(at_checkpoint)
 }

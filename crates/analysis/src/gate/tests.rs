@@ -3,6 +3,7 @@ use crate::compare::{self, Played};
 use crate::figures::{Figure, GatedFigure, Leak, Limit, Rule, Rules, WorkLimits};
 use crate::golden::gate::{held, judge};
 use crate::golden::{self, let_grow, lost_helper};
+use crate::growth::Per;
 use crate::summary::PrivateMetric;
 use base::band::{LeakLimit, Tolerance};
 use base::exit::Exit;
@@ -254,6 +255,7 @@ fn growth_that_cannot_be_seen_does_not_pass() {
     rules.leak = Some(Leak {
         phase: None,
         limit: LeakLimit::default(),
+        per: Per::Round,
     });
     let judgement = judge(&sides(&[100; 3], &[100; 3], None), &rules, &Schedule::default());
     assert_eq!(
@@ -291,6 +293,7 @@ fn where_no_run_can_bring_what_is_missing_no_more_are_worth_playing() {
     growth.leak = Some(Leak {
         phase: None,
         limit: LeakLimit::default(),
+        per: Per::Round,
     });
     for rules in [&endpoint, &budget, &growth] {
         for (runs, is_final) in [(2, false), (3, true)] {

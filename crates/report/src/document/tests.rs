@@ -104,7 +104,7 @@ pub fn is_whole(document: &Document) {
     }
 }
 
-fn look(columns: usize) -> Look {
+pub fn look(columns: usize) -> Look {
     Look {
         columns,
         color: false,

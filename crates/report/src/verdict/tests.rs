@@ -9,6 +9,7 @@ use analysis::compare::Played;
 use analysis::figures::{Figure, GatedFigure, GatedPart, Leak, Limit, Rule, Rules, WorkLimits};
 use analysis::gate::{Judgement, Sides};
 use analysis::golden::gate::judge;
+use analysis::growth::Per;
 use base::band::{LeakLimit, Tolerance};
 use base::lens::Lens;
 use record::{Ending, PreloadFacts};
@@ -338,6 +339,7 @@ fn growing(runs: usize) -> Judgement {
     let leak = Leak {
         phase: None,
         limit: LeakLimit::default(),
+        per: Per::Round,
     };
     let rules = Rules {
         primaries: Vec::new(),

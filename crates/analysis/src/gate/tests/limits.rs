@@ -1,7 +1,7 @@
 //! Absolute limits and growth: their side and lens.
 
 use crate::figures::{Leak, Limit, Rules};
-use crate::growth::WhyUnasked;
+use crate::growth::{Per, WhyUnasked, repeated_parts};
 
 use super::judge::{MIB, end, less_of, pair, primaries, valued};
 use super::*;
@@ -20,6 +20,7 @@ fn of_growth_alone() -> Rules {
         leak: Some(Leak {
             phase: None,
             limit: LeakLimit::default(),
+            per: Per::Round,
         }),
         ..rules()
     }
@@ -118,6 +119,7 @@ fn leaks(sides: &Sides, phase: Option<&str>) -> (Vec<(String, Answer)>, Answer) 
         leak: Some(Leak {
             phase: phase.map(str::to_owned),
             limit: LeakLimit::default(),
+            per: Per::Round,
         }),
         ..rules()
     };
@@ -163,16 +165,27 @@ fn growth_that_the_rule_tolerates_passes() {
         candidate: growing("b", Lens::Purged, 4 * MIB),
         anchor: None,
     };
-    for (slope, answer) in [(5 * MIB, Answer::Pass), (3 * MIB, Answer::Fail)] {
+    let parts = repeated_parts(&grown.candidate[0].summary);
+    let requests = Per::Request.count_per_round(&parts.iter().collect::<Vec<_>>()).unwrap();
+    assert!(requests > 1.0, "{requests}");
+    for (slope, per, answer) in [
+        (5.0, Per::Round, Answer::Pass),
+        (3.0, Per::Round, Answer::Fail),
+        (5.0 / requests, Per::Request, Answer::Pass),
+        (3.0 / requests, Per::Request, Answer::Fail),
+        (3.0, Per::Notification, Answer::Inconclusive),
+    ] {
         let rules = Rules {
             leak: Some(Leak {
                 phase: Some("grows".to_owned()),
-                limit: LeakLimit::from_slope(slope as f64),
+                limit: LeakLimit::from_slope(slope * MIB as f64),
+                per,
             }),
             primaries: Vec::new(),
             ..rules()
         };
-        assert_eq!(judge(&grown, &rules, &Schedule::default()).answer, answer, "{slope}");
+        let judged = judge(&grown, &rules, &Schedule::default()).answer;
+        assert_eq!(judged, answer, "{slope} per {}", per.name());
     }
 }
 
