@@ -22,6 +22,8 @@ use super::private::{KnownPrograms, PublicSink};
 use super::tap::{Batch, Part, Taken, Tap};
 use super::traffic::Traffic;
 
+/// Longest time that the last messages are read for the record; the editor waits for this process.
+const LONGEST_REST: Duration = Duration::from_secs(2);
 /// Longest wait for the disk before the record ends.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -85,7 +87,11 @@ fn record(tap: &Tap, plan: &WrapPlan, pid: u32, clock: Clock) -> anyhow::Result<
     loop {
         let taken = tap.take(&mut batch);
         for part in batch.parts() {
-            recording.take(&part);
+            if tap.has_ended_for(LONGEST_REST) {
+                recording.traffic.count_unwritten();
+            } else {
+                recording.take(&part);
+            }
         }
         if let Taken::End(departure) = taken {
             return recording.finish(Some(&departure));

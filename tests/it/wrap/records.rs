@@ -1,6 +1,7 @@
 //! What is in the record of a session.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use record::{Event, MessageKind, Outcome, Relayed, Side};
@@ -9,7 +10,7 @@ use serde_json::json;
 use super::{Editor, events, framed};
 
 /// A server that answers the messages of the editor with these.
-fn answering(answers: &[serde_json::Value], directory: &std::path::Path) -> String {
+fn answering(answers: &[serde_json::Value], directory: &Path) -> String {
     let text: String = answers.iter().map(|answer| framed(&answer.to_string())).collect();
     let path = directory.join("answers");
     fs::write(&path, text).unwrap();
@@ -156,17 +157,41 @@ fn a_record_never_grows_over_64_mib_and_still_has_its_end() {
     assert!(events.iter().any(told));
 }
 
-#[test]
-fn a_report_says_what_a_session_lacks() {
+/// Records a session with one request.
+fn a_session() -> (PathBuf, tempfile::TempDir) {
     let mut editor = Editor::with_script("cat >/dev/null");
     editor.send(framed(&json!({"id": 1, "method": "textDocument/hover"}).to_string()).as_bytes());
-    let (_, record, _kept) = editor.close();
+    let (_, record, directory) = editor.close();
+    (record, directory)
+}
+
+/// What a successful `lsp-soak` prints.
+fn printed(words: &[&str], records: &[&Path]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
-    let output = command.arg("report").arg(&record).arg("--details").output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
+    let output = command.args(words).args(records).output().unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_report_says_what_a_session_lacks() {
+    let (record, _kept) = a_session();
+    let text = printed(&["report", "--details"], &[&record]);
     assert!(text.starts_with("wrapped session on server\n"), "{text}");
     for words in ["it has no checkpoints", "workspace  not recorded", "textDocument/hover"] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn a_comparison_of_sessions_says_what_they_lack() {
+    let ((one, _kept), (other, _kept_too)) = (a_session(), a_session());
+    let text = printed(&["compare"], &[&one, &other]);
+    assert!(text.starts_with("wrapped session: server\n"), "{text}");
+    assert!(text.contains("sessions of editors have no checkpoints"), "{text}");
 }
