@@ -13,7 +13,7 @@ const KNOWN: [&str; 17] = [
     "python", "ruby", "rustc", "sh",
 ];
 
-/// What a process with any other name is called.
+/// Name of a process whose own name is not known.
 const OTHER: &str = "process";
 
 /// Characters of the name of a process on Linux.

@@ -37,7 +37,7 @@ struct Queue {
     ended: Option<Instant>,
 }
 
-/// What passed by since the last batch, in its order.
+/// Bytes that passed by since the last batch, in their order.
 #[derive(Debug, Default)]
 pub struct Batch {
     bytes: Vec<u8>,
@@ -64,7 +64,7 @@ pub struct Part<'b> {
     pub lost: u64,
 }
 
-/// What the recorder finds.
+/// The reason why the recorder was given a batch.
 #[derive(Debug)]
 pub enum Taken {
     Bytes,

@@ -1,4 +1,4 @@
-//! What is in the record of a session.
+//! The record of a session.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -84,8 +84,8 @@ fn a_session_has_its_messages_with_methods_sizes_and_latencies() {
             .iter()
             .any(|event| matches!(event, Event::Request(request) if request.method == "textDocument/hover"))
     );
-    let asked = |event: &Event| matches!(event, Event::ServerRequest { refused: false, .. });
-    assert!(events.iter().any(asked));
+    let mut asked = events.iter();
+    assert!(asked.any(|event| matches!(event, Event::ServerRequest { refused: false, .. })));
     let version = events.iter().find_map(|event| match event {
         Event::Initialized(initialized) => initialized.version.clone(),
         _other => None,
@@ -153,8 +153,12 @@ fn a_record_never_grows_over_64_mib_and_still_has_its_end() {
     assert!(fs::metadata(&record).unwrap().len() <= 64 << 20);
     let events = events(&record);
     assert!(matches!(events.last(), Some(Event::Ended(_))));
-    let told = |event: &Event| matches!(event, Event::Closed(close) if close.dropped > 0 && close.sent > 80 << 20);
-    assert!(events.iter().any(told));
+    let close = events.iter().find_map(|event| match event {
+        Event::Closed(close) => Some(close),
+        _other => None,
+    });
+    let close = close.unwrap();
+    assert!(close.dropped > 0 && close.sent > 80 << 20, "{close:?}");
 }
 
 /// Records a session with one request.
@@ -165,7 +169,7 @@ fn a_session() -> (PathBuf, tempfile::TempDir) {
     (record, directory)
 }
 
-/// What a successful `lsp-soak` prints.
+/// The output of an `lsp-soak` that succeeds.
 fn printed(words: &[&str], records: &[&Path]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
     let output = command.args(words).args(records).output().unwrap();
