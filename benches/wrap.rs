@@ -25,7 +25,7 @@ use kit::race::{self, Lap, Runner, race};
 use kit::table::{aim, say};
 use kit::{echo, memory};
 
-/// What a server says once it runs.
+/// The first line of a server that runs.
 const READY: &str = "ready";
 const METHOD: &str = "workspace/symbol";
 /// Bytes of a small message with its header.

@@ -47,7 +47,7 @@ const LONGEST_FINISH: Duration = Duration::from_secs(10);
 /// Pause between two looks at what is awaited.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// What `lsp-soak wrap` was asked for.
+/// A session to relay.
 #[derive(Clone, Debug)]
 pub struct WrapPlan {
     pub program: OsString,

@@ -2,7 +2,7 @@
 
 use record::{Close, EndCause, Ending, Event, Nanos, Shutdown, ShutdownReply, ShutdownStage};
 
-/// What the relay knows when the server has ended.
+/// Facts of the relay about the end of the server.
 #[derive(Clone, Debug)]
 pub struct Departure {
     pub at: Nanos,
@@ -18,7 +18,7 @@ pub struct Departure {
     pub stderr: u64,
 }
 
-/// What editor and server said about the end.
+/// Messages of editor and server about the end.
 #[derive(Clone, Debug, Default)]
 pub struct Farewell {
     /// When `shutdown` was sent.

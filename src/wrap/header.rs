@@ -13,14 +13,14 @@ use super::private::KnownPrograms;
 /// Time between two samples: a session of a day is far longer than a run.
 pub const INTERVAL: Duration = Duration::from_millis(200);
 
-/// What a server is called that has no profile.
+/// Label of a server without a profile.
 const OTHER: &str = "server";
 
-/// What stands in reports in place of a scenario, and of its only phase.
+/// Names that stand in reports for the scenario and its only phase.
 const SCENARIO: &str = "wrapped session";
 const SESSION: &str = "session";
 
-/// What a record has without contents.
+/// Kinds of facts in a record without contents.
 const HAS: [&str; 7] = [
     "the machine: its processor, memory, system and load",
     "the server: SHA-256 and size of its program, name and version that it says itself",
@@ -31,7 +31,7 @@ const HAS: [&str; 7] = [
     "memory, processor time and threads of each process of the server",
 ];
 
-/// What a record lacks without contents.
+/// Kinds of facts that a record without contents lacks.
 const LACKS: [&str; 5] = [
     "text of documents, names of files, directories and symbols, queries, and texts of errors, logs and progress",
     "settings, initialization options, and methods outside of the LSP specification",
@@ -84,15 +84,18 @@ pub fn header(plan: &WrapPlan, known: &KnownPrograms, started: String) -> Header
     }
 }
 
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
 fn wrapped(contents: bool) -> Wrapped {
-    let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
     let (has, lacks) = if contents {
         let all =
             "each message as it was sent, with all that the user and the server wrote in it, unless it is too long";
         let has = std::iter::once(all).chain(HAS).collect::<Vec<_>>();
-        (texts(&has), texts(&LACKS[2..]))
+        (owned(&has), owned(&LACKS[2..]))
     } else {
-        (texts(&HAS), texts(&LACKS))
+        (owned(&HAS), owned(&LACKS))
     };
     Wrapped {
         has,

@@ -48,7 +48,7 @@ fn extension(uri: &str) -> Option<String> {
     Some(extension.to_owned())
 }
 
-/// What a message says about itself and others.
+/// Facts of one message that are no content.
 #[derive(Debug, Default)]
 pub struct Said {
     pub params: Option<Box<RelayedParams>>,
@@ -325,9 +325,10 @@ mod tests {
 
     #[test]
     fn only_editors_that_everybody_knows_are_named() {
-        let named = |name: &str| read_value("initialize", &json!({"clientInfo": {"name": name}})).editor;
-        assert_eq!(named("Neovim").as_deref(), Some("Neovim"));
-        assert_eq!(named("editor of customer X"), None);
+        for (name, editor) in [("Neovim", Some("Neovim")), ("editor of customer X", None)] {
+            let params = read_value("initialize", &json!({"clientInfo": {"name": name}}));
+            assert_eq!(params.editor.as_deref(), editor);
+        }
     }
 
     #[test]

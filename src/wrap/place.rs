@@ -21,7 +21,7 @@ const MESSAGES: u64 = 44 << 20;
 /// Size up to which memory is recorded; the rest is for the end, and for what waits to be written.
 const MEMORY: u64 = 56 << 20;
 
-/// What is on the disk of a record.
+/// Bytes of a record that are on the disk.
 #[derive(Clone, Debug, Default)]
 pub struct Written(Arc<AtomicU64>);
 

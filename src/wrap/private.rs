@@ -13,7 +13,7 @@ const KNOWN: [&str; 17] = [
     "python", "ruby", "rustc", "sh",
 ];
 
-/// What a process with any other name is called.
+/// Name of a process whose own name is not known.
 const OTHER: &str = "process";
 
 /// Characters of the name of a process on Linux.
@@ -47,7 +47,7 @@ impl KnownPrograms {
         let servers = self.0.iter().map(|(program, _)| program.as_str());
         let known = servers.chain(KNOWN).find(|known| {
             let cut = &known[..known.floor_char_boundary(LONGEST_NAME)];
-            cut == name || cut == stem
+            [cut, *known].into_iter().any(|known| known == name || known == stem)
         });
         known.unwrap_or(OTHER)
     }
@@ -90,6 +90,7 @@ mod tests {
             ("rust-analyzer", "rust-analyzer"),
             ("python3.11", "python"),
             ("pyright-langser", "pyright-langserver"),
+            ("basedpyright-langserver", "basedpyright-langserver"),
             ("customer-secret", OTHER),
         ] {
             assert_eq!(known.process_name(name), expected);

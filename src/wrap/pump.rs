@@ -18,7 +18,7 @@ const READING: u8 = 0;
 const WRITING: u8 = 1;
 const DONE: u8 = 2;
 
-/// What a pump has done so far.
+/// The state of a pump, for other threads.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Bytes that were passed on.

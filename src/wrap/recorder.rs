@@ -22,6 +22,8 @@ use super::private::{KnownPrograms, PublicSink};
 use super::tap::{Batch, Part, Taken, Tap};
 use super::traffic::Traffic;
 
+/// Longest time that the last messages are read for the record; the editor waits for this process.
+const LONGEST_REST: Duration = Duration::from_secs(2);
 /// Longest wait for the disk before the record ends.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -31,7 +33,7 @@ pub struct Recorder {
     ended: Receiver<()>,
 }
 
-/// What a session is recorded with.
+/// A record that is being written, and its sources.
 struct Recording {
     journal: Journal,
     end: JournalEnd,
@@ -46,15 +48,16 @@ impl Recorder {
     pub fn start(tap: &Arc<Tap>, plan: WrapPlan, pid: u32, clock: Clock, errors: File) -> Recorder {
         let (sender, ended) = mpsc::channel();
         let own = Arc::clone(tap);
-        let work = move || {
+        let thread = thread::Builder::new().name("recorder".to_owned());
+        let started = thread.spawn(move || {
             let _ends_with_thread: mpsc::Sender<()> = sender;
             if let Some(text) = run_guarded(&own, || record(&own, &plan, pid, clock)) {
                 let mut errors = errors;
                 // Without stderr nobody can be told.
                 let _ = writeln!(errors, "lsp-soak: {text}");
             }
-        };
-        if thread::Builder::new().name("recorder".to_owned()).spawn(work).is_err() {
+        });
+        if started.is_err() {
             tap.close();
         }
         Recorder { ended }
@@ -85,7 +88,11 @@ fn record(tap: &Tap, plan: &WrapPlan, pid: u32, clock: Clock) -> anyhow::Result<
     loop {
         let taken = tap.take(&mut batch);
         for part in batch.parts() {
-            recording.take(&part);
+            if tap.has_ended_for(LONGEST_REST) {
+                recording.traffic.count_unwritten();
+            } else {
+                recording.take(&part);
+            }
         }
         if let Taken::End(departure) = taken {
             return recording.finish(Some(&departure));
@@ -187,7 +194,7 @@ mod tests {
     use super::*;
     use record::Side;
 
-    /// What a pump passes on beside this tap.
+    /// Bytes that a pump passes on beside this tap.
     fn pumped(tap: &Arc<Tap>, bytes: &[u8]) -> Vec<u8> {
         let mut passed = Vec::new();
         let progress = Arc::<Progress>::default();

@@ -1,7 +1,7 @@
 //! A bounded copy of what passes by, from the pumps to the recorder. Nobody waits for room in it.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use record::{Clock, Nanos, Side};
 
@@ -34,9 +34,10 @@ struct Queue {
     /// True while the recorder waits for the first byte.
     is_idle: bool,
     departure: Option<Departure>,
+    ended: Option<Instant>,
 }
 
-/// What passed by since the last batch, in its order.
+/// Bytes that passed by since the last batch, in their order.
 #[derive(Debug, Default)]
 pub struct Batch {
     bytes: Vec<u8>,
@@ -63,7 +64,7 @@ pub struct Part<'b> {
     pub lost: u64,
 }
 
-/// What the recorder finds.
+/// The reason why the recorder was given a batch.
 #[derive(Debug)]
 pub enum Taken {
     Bytes,
@@ -78,6 +79,7 @@ impl Tap {
             is_read: true,
             is_idle: false,
             departure: None,
+            ended: None,
         };
         Tap {
             queue: Mutex::new(queue),
@@ -105,8 +107,16 @@ impl Tap {
 
     /// The server ended and nothing more passes.
     pub fn end(&self, departure: Departure) {
-        self.lock().departure = Some(departure);
+        let mut queue = self.lock();
+        queue.departure = Some(departure);
+        queue.ended = Some(Instant::now());
+        drop(queue);
         self.wake();
+    }
+
+    /// True if the server ended at least so long ago.
+    pub fn has_ended_for(&self, time: Duration) -> bool {
+        self.lock().ended.is_some_and(|ended| ended.elapsed() >= time)
     }
 
     /// Waits for bytes or the end, and takes what there is into an empty `batch`.

@@ -267,7 +267,7 @@ impl Session {
         self.events.push((passed.at, Event::Request(request)));
     }
 
-    /// What the parameters of a method of the specification say.
+    /// Reads the parameters of a method of the specification.
     fn said(&self, passed: &Passed<'_>) -> Said {
         let range = passed.facts.params.as_ref();
         match (passed.method, range.and_then(|range| part(passed.message, range))) {

@@ -8,7 +8,7 @@ use super::scan::{Facts, Scanner};
 /// Longest content that is kept whole, in bytes. Of a longer message only the facts are known.
 const LONGEST_KEPT: u64 = 8 << 20;
 
-/// What the scanner looks for in results, by the requests that are open: see [`Scanner::reset`].
+/// Parts of results that the scanner looks into, by the requests that are open: see [`Scanner::reset`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LooksFor {
     pub reports: bool,

@@ -1,4 +1,4 @@
-//! The traffic between an editor and a server, as `lsp-soak wrap` relays it: what was sent, never by whom it was written.
+//! The traffic between an editor and a server, as `lsp-soak wrap` relays it.
 //!
 //! Without contents nothing in it comes from the user or the project: methods are those of the LSP specification,
 //! documents are hashes by a salt that is drawn per record and dropped.
@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::{Nanos, Outcome};
 
-/// What a record of a relayed session has; the header has it first, for whoever opens the file.
+/// A description of the record of a relayed session, early in the header, for whoever opens the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wrapped {
-    /// What is in the record, for people.
+    /// Kinds of facts in the record, for people.
     pub has: Vec<String>,
-    /// What is left out, for people.
+    /// Kinds of facts that are left out, for people.
     pub lacks: Vec<String>,
-    /// Whether each message is there as it was sent (`--contents`).
+    /// True if each message is there as it was sent (`--contents`).
     pub contents: bool,
     /// Size in bytes at which the record stops growing.
     pub limit: u64,
@@ -64,7 +64,7 @@ pub struct Relayed {
     /// Elements of the result of a response, as in [`super::Request`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<u64>,
-    /// What the parameters of a request or notification say without their contents.
+    /// Facts of the parameters of a request or notification, without their contents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<Box<RelayedParams>>,
     /// The message as it was sent; only with `--contents`, and `None` of one that was too long to keep.

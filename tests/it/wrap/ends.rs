@@ -1,4 +1,4 @@
-//! What one side closes or kills reaches the other.
+//! Ends: of one side they reach the other.
 
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;

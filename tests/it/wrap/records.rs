@@ -1,6 +1,7 @@
-//! What is in the record of a session.
+//! The record of a session.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use record::{Event, MessageKind, Outcome, Relayed, Side};
@@ -9,7 +10,7 @@ use serde_json::json;
 use super::{Editor, events, framed};
 
 /// A server that answers the messages of the editor with these.
-fn answering(answers: &[serde_json::Value], directory: &std::path::Path) -> String {
+fn answering(answers: &[serde_json::Value], directory: &Path) -> String {
     let text: String = answers.iter().map(|answer| framed(&answer.to_string())).collect();
     let path = directory.join("answers");
     fs::write(&path, text).unwrap();
@@ -83,8 +84,8 @@ fn a_session_has_its_messages_with_methods_sizes_and_latencies() {
             .iter()
             .any(|event| matches!(event, Event::Request(request) if request.method == "textDocument/hover"))
     );
-    let asked = |event: &Event| matches!(event, Event::ServerRequest { refused: false, .. });
-    assert!(events.iter().any(asked));
+    let mut asked = events.iter();
+    assert!(asked.any(|event| matches!(event, Event::ServerRequest { refused: false, .. })));
     let version = events.iter().find_map(|event| match event {
         Event::Initialized(initialized) => initialized.version.clone(),
         _other => None,
@@ -152,21 +153,49 @@ fn a_record_never_grows_over_64_mib_and_still_has_its_end() {
     assert!(fs::metadata(&record).unwrap().len() <= 64 << 20);
     let events = events(&record);
     assert!(matches!(events.last(), Some(Event::Ended(_))));
-    let told = |event: &Event| matches!(event, Event::Closed(close) if close.dropped > 0 && close.sent > 80 << 20);
-    assert!(events.iter().any(told));
+    let close = events.iter().find_map(|event| match event {
+        Event::Closed(close) => Some(close),
+        _other => None,
+    });
+    let close = close.unwrap();
+    assert!(close.dropped > 0 && close.sent > 80 << 20, "{close:?}");
+}
+
+/// Records a session with one request.
+fn a_session() -> (PathBuf, tempfile::TempDir) {
+    let mut editor = Editor::with_script("cat >/dev/null");
+    editor.send(framed(&json!({"id": 1, "method": "textDocument/hover"}).to_string()).as_bytes());
+    let (_, record, directory) = editor.close();
+    (record, directory)
+}
+
+/// The output of an `lsp-soak` that succeeds.
+fn printed(words: &[&str], records: &[&Path]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
+    let output = command.args(words).args(records).output().unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]
 fn a_report_says_what_a_session_lacks() {
-    let mut editor = Editor::with_script("cat >/dev/null");
-    editor.send(framed(&json!({"id": 1, "method": "textDocument/hover"}).to_string()).as_bytes());
-    let (_, record, _kept) = editor.close();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lsp-soak"));
-    let output = command.arg("report").arg(&record).arg("--details").output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
+    let (record, _kept) = a_session();
+    let text = printed(&["report", "--details"], &[&record]);
     assert!(text.starts_with("wrapped session on server\n"), "{text}");
     for words in ["it has no checkpoints", "workspace  not recorded", "textDocument/hover"] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn a_comparison_of_sessions_says_what_they_lack() {
+    let ((one, _kept), (other, _kept_too)) = (a_session(), a_session());
+    let text = printed(&["compare"], &[&one, &other]);
+    assert!(text.starts_with("wrapped session: server\n"), "{text}");
+    assert!(text.contains("sessions of editors have no checkpoints"), "{text}");
 }
