@@ -10,6 +10,7 @@ use crate::config::values::{Format, Lenses, ServerText};
 use base::text::nearest;
 
 mod allocator;
+mod bisect;
 mod cache;
 mod cold;
 mod gate;
@@ -20,6 +21,7 @@ mod shell;
 mod tune;
 
 pub use allocator::AllocatorOptions;
+pub use bisect::Bisect;
 pub use cache::{Cache, CacheAction};
 pub use cold::Cold;
 pub use gate::{Gate, Holding, Inconclusive};
@@ -94,6 +96,8 @@ pub enum Command {
     Calibrate(Calibrate),
     /// Decide by exit code whether a candidate uses more memory than a baseline
     Gate(Gate),
+    /// Find the version or commit that changed a server's memory
+    Bisect(Bisect),
     /// Try settings of a server and recommend one, with its cost
     Tune(Tune),
     /// Run commands to their end and compare their time and peak memory
@@ -127,7 +131,7 @@ const OUTPUT: [&str; 9] = [
 const MORE_RUNS: [&str; 2] = ["runs", "time_budget"];
 
 /// Commands with `--resume`.
-const RESUMED: [&str; 5] = ["run", "calibrate", "gate", "tune", "cold"];
+const RESUMED: [&str; 6] = ["run", "calibrate", "gate", "bisect", "tune", "cold"];
 
 /// The text that lsp-soak prints without arguments.
 pub const FIRST: &str = "\

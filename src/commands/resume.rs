@@ -106,12 +106,13 @@ fn pin(words: &mut [OsString], scenarios: &[Loaded]) {
 /// The command, and where its records go. With `--resume` it is the command that began there, as if typed again in the same
 /// directory.
 pub fn resumed(command: Command) -> anyhow::Result<(Command, Place)> {
-    let (resume, out, processors) = match &command {
-        Command::Run(run) => (&run.resume, &run.recording.out, &run.recording.processors),
-        Command::Calibrate(calibrate) => (&calibrate.resume, &calibrate.out, &calibrate.processors),
-        Command::Gate(gate) => (&gate.resume, &gate.out, &gate.processors),
-        Command::Tune(tune) => (&tune.resume, &tune.out, &tune.processors),
-        Command::Cold(cold) => (&cold.resume, &cold.out, &cold.processors),
+    let (resume, out, job) = match &command {
+        Command::Run(run) => (&run.resume, &run.recording.out, &run.recording.processors.job),
+        Command::Calibrate(calibrate) => (&calibrate.resume, &calibrate.out, &calibrate.processors.job),
+        Command::Gate(gate) => (&gate.resume, &gate.out, &gate.processors.job),
+        Command::Bisect(bisect) => (&bisect.resume, &bisect.out, &None),
+        Command::Tune(tune) => (&tune.resume, &tune.out, &tune.processors.job),
+        Command::Cold(cold) => (&cold.resume, &cold.out, &cold.processors.job),
         _ => return Ok((command, Place::New(None))),
     };
     let Some(resume) = resume else {
@@ -119,7 +120,7 @@ pub fn resumed(command: Command) -> anyhow::Result<(Command, Place)> {
         return Ok((command, place));
     };
     // A process that plays one run for another writes into the directory that the other one holds.
-    let hold = match processors.job {
+    let hold = match job {
         Some(_) => Directory::take_shared,
         None => Directory::take_resumed,
     };
