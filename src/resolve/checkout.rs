@@ -110,7 +110,7 @@ impl Commits {
             setup: None,
         };
         let filled = store.fill(&key, say, |directory| {
-            say(&format!("building {} in `{}`: {}", commit.short(), directory.display(), self.build));
+            say(&format!("building {}: {}", commit.short(), self.build));
             let tree = directory.join(TREE);
             let into = tree.display().to_string();
             // Shares the objects, and leaves no trace in the repository.
@@ -118,7 +118,14 @@ impl Commits {
             git(&into, &["checkout", "--quiet", "--detach", &commit.hash])?;
             // Otherwise every commit would be built into one directory.
             let script = format!("unset CARGO_TARGET_DIR\n{}", self.build);
-            client::run_script(&script, &tree, &directory.join(LOG)).map(|()| None)
+            client::run_script(&script, &tree, &directory.join(LOG)).map_err(|why| match why {
+                ClientError::Failed { tail, .. } => ClientError::Failed {
+                    command: self.build.clone(),
+                    tail,
+                },
+                why => why,
+            })?;
+            Ok(None)
         });
         let entry = filled.map_err(|error| match error {
             FillError::Make(why) => CheckoutError::Client(why),

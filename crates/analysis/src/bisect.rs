@@ -5,10 +5,11 @@ mod search;
 #[cfg(test)]
 mod tests;
 
+use crate::compare::Inequality;
 use crate::when::Measured;
 use stats::Bounded;
 
-pub use question::{Ends, NoAnswer, Question};
+pub use question::{Ends, NoAnswer, Question, unequal_work};
 pub use search::{End, Next, Place, next};
 
 /// A bisection and what it comes to.
@@ -79,6 +80,8 @@ pub struct Pair {
     pub step: Option<Bounded>,
     /// Share of the difference of the ends that the step is; `None` where no amount is known.
     pub share: Option<f64>,
+    /// Work that the two did not do alike: less or more memory may be its price.
+    pub work: Vec<Inequality>,
     pub verdict: PairVerdict,
 }
 

@@ -12,7 +12,7 @@ use base::text::{Sentence, Tone};
 use base::units::{self, UNKNOWN};
 use stats::Bounded;
 
-use crate::comparison::{amount, span};
+use crate::comparison::{amount, notes, span};
 use crate::document::{Document, Section, Weight};
 use crate::verdict::change;
 
@@ -25,6 +25,9 @@ pub fn document(bisection: &Bisection) -> Document {
     let mut verdict = Vec::new();
     for text in evidence(bisection) {
         verdict.push(Sentence::answer("bisect.pair", Tone::Plain, text));
+    }
+    if let Outcome::Pair(pair) = &bisection.outcome {
+        verdict.extend(notes::work_of(&pair.after.version.name, &pair.work, &pair.before.version.name));
     }
     Document {
         title: format!("bisect {}: {}", bisection.scenario, question(&bisection.question)),
@@ -105,12 +108,9 @@ fn pair_headline(bisection: &Bisection, pair: &Pair) -> String {
             match pair.between.as_slice() {
                 [] => format!("{} {brought}{step}", named(&pair.after.version)),
                 between => {
-                    let names: Vec<&str> = between.iter().map(|version| version.name.as_str()).collect();
-                    format!(
-                        "one of {}, {} {brought}{step}, and the others cannot be tried",
-                        names.join(", "),
-                        named(&pair.after.version)
-                    )
+                    let mut names: Vec<&str> = between.iter().map(|version| version.name.as_str()).collect();
+                    names.push(&pair.after.version.name);
+                    format!("one of {} {brought}{step}; the others cannot be tried", names.join(", "))
                 }
             }
         }
@@ -151,7 +151,7 @@ fn evidence(bisection: &Bisection) -> Vec<String> {
         && pair.verdict == PairVerdict::Step
     {
         let difference = match bisection.difference {
-            Some(difference) => format!(" ({})", ratio(Some(difference))),
+            Some(difference) => format!(", {}", ratio(Some(difference))),
             None => String::new(),
         };
         texts.push(format!(

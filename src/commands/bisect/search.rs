@@ -166,6 +166,7 @@ impl Search<'_> {
             between: (before + 1..after).map(|version| self.plan.versions.version(version)).collect(),
             step: question.step(&older, &newer, alpha),
             share: question.share_of_step(&older, &newer, ends, alpha),
+            work: bisect::unequal_work(&older, &newer),
             verdict: match question.pair_verdict(&older, &newer, ends, alpha) {
                 Ok(verdict) => verdict,
                 Err(why) => PairVerdict::Unconfirmed(why.reason().to_owned()),
@@ -199,11 +200,14 @@ impl Search<'_> {
             .with_context(|| format!("cannot create `{}`, make room there", directory.display()))?;
         let mut outcomes = self.play(&asking, &choices, &directory)?;
         // A server that fails at its start is played first and once, and a condition may be about that failure.
-        if outcomes.exit == Exit::ServerFailed && !asking.is_over(&outcomes.runs) {
+        if outcomes.exit == Exit::ServerFailed && !outcomes.is_refused && !asking.is_over(&outcomes.runs) {
             outcomes = self.play(&asking, &choices, &directory)?;
         }
         if outcomes.exit == Exit::Interrupted {
             return Ok(Gathered::Interrupted);
+        }
+        if outcomes.is_refused {
+            bail!("`{}` cannot be compared: name other versions, or another scenario", asking.labels.join("` and `"));
         }
         match outcomes.failed {
             Some(error) => Err(error),

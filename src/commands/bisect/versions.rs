@@ -26,7 +26,9 @@ impl Versions {
     /// The versions that the command line names. Their list is asked from the registry or the repository.
     pub fn from_typed(options: &Bisect, catalogue: Catalogue) -> anyhow::Result<Versions> {
         let text = options.server.as_deref().context("a bisection needs --server")?;
-        let spec: ServerSpec = text.parse()?;
+        let mut spec: ServerSpec = text.parse()?;
+        // In the text of the server it is no part of a label.
+        spec.preload = spec.preload.or_else(|| options.extra.preload.first().cloned());
         let source = match (options.git.as_slice(), &options.build) {
             ([directory, range], Some(build)) => {
                 Source::Commits(Commits::between(Path::new(directory), range, build, spec)?)

@@ -1,7 +1,7 @@
 //! What versions are told apart by, and what their runs say to it.
 
-use crate::compare::{Played, is_counted};
-use crate::figures::GatedFigure;
+use crate::compare::{Inequality, Played, inequalities, is_counted, summaries};
+use crate::figures::{GatedFigure, WorkLimits};
 use crate::findings::{brief, loss};
 use crate::summary::exit_of_run;
 use crate::when::{Holds, Level, Measured, Rigour, Undecided, When, mean};
@@ -33,6 +33,14 @@ pub enum NoAnswer {
 }
 
 impl NoAnswer {
+    /// With the runs that give none.
+    fn of(self, runs: &str) -> NoAnswer {
+        match self {
+            NoAnswer::Open(why) => NoAnswer::Open(format!("{runs}: {why}")),
+            NoAnswer::Never(why) => NoAnswer::Never(format!("{runs}: {why}")),
+        }
+    }
+
     pub fn reason(&self) -> &str {
         match self {
             NoAnswer::Open(why) | NoAnswer::Never(why) => why,
@@ -86,6 +94,11 @@ impl Question {
     pub fn ends_differ(&self, ends: Ends<'_>, alpha: f64) -> Result<bool, NoAnswer> {
         match self {
             Question::By { subject, share } => {
+                for (name, runs) in [("the first version", ends.first), ("the last version", ends.last)] {
+                    if let Some(why) = failure(runs) {
+                        return Err(NoAnswer::Never(why).of(name));
+                    }
+                }
                 let difference = self.decided_ratio(subject, ends.first, ends.last, alpha)?;
                 let (below, above) = (1.0 / (1.0 + share), 1.0 + share);
                 if difference.low > above || difference.high < below {
@@ -97,8 +110,9 @@ impl Question {
                 }
             }
             Question::When(when) => {
-                let first = holds(when, ends.first, Rigour::Verdict)?;
-                Ok(first != holds(when, ends.last, Rigour::Verdict)?)
+                let first = holds(when, ends.first, Rigour::Verdict).map_err(|none| none.of("the first version"))?;
+                let last = holds(when, ends.last, Rigour::Verdict).map_err(|none| none.of("the last version"))?;
+                Ok(first != last)
             }
         }
     }
@@ -225,6 +239,15 @@ impl Question {
         }
         Ok(ratio)
     }
+}
+
+/// Work that two versions did not do alike.
+pub fn unequal_work(before: &[Played], after: &[Played]) -> Vec<Inequality> {
+    let [before, after] = [before, after].map(|runs| {
+        let counted: Vec<&Played> = runs.iter().filter(|run| is_counted(&run.summary)).collect();
+        summaries(&counted)
+    });
+    inequalities(&before, &after, WorkLimits::default())
 }
 
 /// True if the condition holds in these runs.

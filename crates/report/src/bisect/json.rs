@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::run::json;
 use analysis::bisect::{Bisection, End, Outcome, PairVerdict, Question, TriedResult, VersionRuns};
+use analysis::compare::Inequality;
 use analysis::figures::GatedFigure;
 use analysis::when::Measured;
 use record::Version;
@@ -48,6 +49,8 @@ struct Report<'b> {
     step: Option<Ratio>,
     /// The step as a share of the difference of the ends.
     share: Option<f64>,
+    /// Work that the two did not do alike.
+    work: &'b [Inequality],
     /// Ratio of the last end's figure to the first one's.
     difference: Option<Ratio>,
     /// Number of versions from end to end.
@@ -149,6 +152,7 @@ pub fn render(bisection: &Bisection, exit_code: u8) -> std::result::Result<Strin
         between: between.iter().map(|version| version.name.as_str()).collect(),
         step: pair.and_then(|pair| pair.step).map(ratio),
         share: pair.and_then(|pair| pair.share),
+        work: pair.map_or(&[][..], |pair| &pair.work),
         difference: bisection.difference.map(ratio),
         versions: bisection.versions,
         tried: bisection.tried.iter().map(tried).collect(),

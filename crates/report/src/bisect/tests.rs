@@ -71,6 +71,7 @@ fn pair(verdict: PairVerdict, between: &[&str]) -> Outcome {
         between: between.iter().map(|name| runs(name, 0.0).version).collect(),
         step: ratio_of(1.25),
         share: Some(0.98),
+        work: Vec::new(),
         verdict,
     })
 }
