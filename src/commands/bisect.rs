@@ -50,7 +50,9 @@ fn bisect(options: &cli::Bisect, place: Place, interrupt: &Interrupt) -> anyhow:
         Some(bisection) => report_bisection(&bisection, output, &out),
         None => {
             let directory = quoted(&out.display().to_string());
-            super::say(&format!("interrupted: resume with `lsp-soak bisect --resume {directory}`"));
+            super::say(&format!(
+                "interrupted: resume with `lsp-soak bisect --resume {directory}`"
+            ));
             Ok(Exit::Interrupted.code())
         }
     }

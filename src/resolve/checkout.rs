@@ -67,7 +67,10 @@ impl Commits {
             return Err(CheckoutError::Outside(spec.target));
         }
         let repository = directory.display().to_string();
-        let root = git(&repository, &["rev-parse", "--path-format=absolute", "--git-common-dir"]);
+        let root = git(
+            &repository,
+            &["rev-parse", "--path-format=absolute", "--git-common-dir"],
+        );
         let root = root.map_err(|why| match why {
             ClientError::Failed { .. } => CheckoutError::NoRepository(repository.clone()),
             why => why.into(),
@@ -81,7 +84,12 @@ impl Commits {
             let (good, bad) = (good.to_owned(), bad.to_owned());
             return Err(CheckoutError::NoAncestor { good, bad });
         }
-        let log = |words: &[&str]| git(&repository, &[&["log", "--first-parent", "--format=%H %s"], words].concat());
+        let log = |words: &[&str]| {
+            git(
+                &repository,
+                &[&["log", "--first-parent", "--format=%H %s"], words].concat(),
+            )
+        };
         let mut commits = listed(&log(&["--max-count=1", &first])?);
         commits.extend(listed(&log(&["--reverse", &format!("{first}..{last}")])?));
         Ok(Commits {
@@ -114,7 +122,12 @@ impl Commits {
             let tree = directory.join(TREE);
             let into = tree.display().to_string();
             // Shares the objects, and leaves no trace in the repository.
-            client::run(&["git", "clone", "--quiet", "--shared", "--no-checkout", &self.repository, &into], &[])?;
+            client::run(
+                &[
+                    "git", "clone", "--quiet", "--shared", "--no-checkout", &self.repository, &into,
+                ],
+                &[],
+            )?;
             git(&into, &["checkout", "--quiet", "--detach", &commit.hash])?;
             // Otherwise every commit would be built into one directory.
             let script = format!("unset CARGO_TARGET_DIR\n{}", self.build);
@@ -148,7 +161,10 @@ fn git(directory: &str, words: &[&str]) -> Result<String, ClientError> {
 
 fn hash(repository: &str, rev: &str) -> Result<String, CheckoutError> {
     let commit = format!("{rev}^{{commit}}");
-    match git(repository, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]) {
+    match git(
+        repository,
+        &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit],
+    ) {
         Ok(hash) => Ok(hash.trim().to_owned()),
         Err(_) => Err(CheckoutError::NoCommit {
             repository: repository.to_owned(),

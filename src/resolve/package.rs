@@ -43,7 +43,9 @@ pub enum PackageError {
     },
     #[error("`{0}` runs backwards: name the older version first")]
     Backwards(String),
-    #[error("`{0}` is no range of versions: write `NAME@FIRST..LAST`, such as `ty@0.0.100..0.0.105`, or name commits with --git")]
+    #[error(
+        "`{0}` is no range of versions: write `NAME@FIRST..LAST`, such as `ty@0.0.100..0.0.105`, or name commits with --git"
+    )]
     NoRange(String),
     #[error("`{spec}`: {why}")]
     Client { spec: String, why: ClientError },
@@ -133,7 +135,14 @@ pub fn published(spec: &ServerSpec, catalogue: &Catalogue) -> Result<Vec<(String
     for version in published {
         let label = spec.label.as_ref().map(|label| format!("{label}-{version}"));
         let target = format!("{name}@{version}");
-        servers.push((version, ServerSpec { label, target, ..spec.clone() }));
+        servers.push((
+            version,
+            ServerSpec {
+                label,
+                target,
+                ..spec.clone()
+            },
+        ));
     }
     Ok(servers)
 }
@@ -161,7 +170,10 @@ fn package_of<'c>(
         return Err(PackageError::Unknown { spec, cure });
     };
     let package = profile.package.as_ref();
-    Ok((profile, package.ok_or_else(|| PackageError::NoPackage(name.to_owned()))?))
+    Ok((
+        profile,
+        package.ok_or_else(|| PackageError::NoPackage(name.to_owned()))?,
+    ))
 }
 
 /// Every published version between two, both included.

@@ -318,12 +318,23 @@ fn a_bisection_that_cannot_begin_says_why_and_starts_nothing() {
     let cases: [(&[&str], &str); 7] = [
         (&["--server", "ty@0.0.1..0.0.9"], "--by <SHARE>"),
         (&["--server", "ty", "--by", "3%"], "`ty` is no range of versions"),
-        (&["--server", "ty@0.0.1", "--by", "3%"], "`ty@0.0.1` is no range of versions"),
-        (&["--server", "tyy@1..2", "--by", "3%"], "did you mean `ty@1..2`?"),
-        (&["--server", "ty@1..2", "--when", "peek > 2GiB"], "did you mean `peak`?"),
-        (&["--server", "ty@1..2", "--by", "3%", "--figure", "peek"], "did you mean `peak`?"),
         (
-            &["--server", "/bin/true", "--by", "3%", "--git", ".", "a..b", "--build", "make"],
+            &["--server", "ty@0.0.1", "--by", "3%"],
+            "`ty@0.0.1` is no range of versions",
+        ),
+        (&["--server", "tyy@1..2", "--by", "3%"], "did you mean `ty@1..2`?"),
+        (
+            &["--server", "ty@1..2", "--when", "peek > 2GiB"],
+            "did you mean `peak`?",
+        ),
+        (
+            &["--server", "ty@1..2", "--by", "3%", "--figure", "peek"],
+            "did you mean `peak`?",
+        ),
+        (
+            &[
+                "--server", "/bin/true", "--by", "3%", "--git", ".", "a..b", "--build", "make",
+            ],
             "`/bin/true` must be a path inside of the checkout",
         ),
     ];

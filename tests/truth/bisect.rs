@@ -65,7 +65,10 @@ impl PreparedWorkspace {
 
     /// A registry that has these versions of the package `mine`, and a client that cannot install the third.
     fn with_registry(self, listed: &str) -> PreparedWorkspace {
-        self.executable("bin/python3", &format!("#!/bin/sh\necho 'Available versions: {listed}'\n"));
+        self.executable(
+            "bin/python3",
+            &format!("#!/bin/sh\necho 'Available versions: {listed}'\n"),
+        );
         let uv = format!(
             "#!/bin/sh\nif [ $1 = venv ]; then mkdir -p $3/bin; exit; fi\n\
              case $6 in *==3) echo no such wheel >&2; exit 1;; *==[12]) ballast=200MiB;; *) ballast=230MiB;; esac\n\
@@ -102,7 +105,10 @@ fn a_commit_is_found_beside_one_that_does_not_build_and_a_resumed_search_plays_n
     );
     assert_eq!(report["between"].as_array().map(Vec::len), Some(1));
     let step = ["low", "high"].map(|bound| report["step"][bound].as_f64().expect("it is a number"));
-    assert!(step[0] < 1.149 && 1.149 < step[1] && step[1] - step[0] < 0.05, "{step:?}");
+    assert!(
+        step[0] < 1.149 && 1.149 < step[1] && step[1] - step[0] < 0.05,
+        "{step:?}"
+    );
     // A build writes only into the cache.
     assert_eq!(ground.git(&["status", "--porcelain"]), "");
     assert_eq!(ground.git(&["worktree", "list"]).lines().count(), 1);
@@ -118,7 +124,10 @@ fn a_published_version_is_found_from_which_on_a_condition_holds() {
         "--format", "json",
     ];
     let (said, errors) = ended(0, &words, ground.bisect(&words));
-    assert!(errors.contains("3 is skipped: ") && errors.contains("no such wheel"), "{errors}");
+    assert!(
+        errors.contains("3 is skipped: ") && errors.contains("no such wheel"),
+        "{errors}"
+    );
     let report = json(&said);
     // The version before the release is left out.
     assert_eq!(report["versions"], 5);

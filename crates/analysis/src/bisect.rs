@@ -66,7 +66,7 @@ pub enum Outcome {
     /// It is not known if the ends differ, for this reason.
     Unknown(String),
     /// The last pair, which was played once more side by side.
-    Pair(Pair),
+    Pair(Box<Pair>),
 }
 
 /// The last version that is like the first end, and the next one that is like the last end.

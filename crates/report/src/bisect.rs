@@ -4,7 +4,9 @@ mod json;
 #[cfg(test)]
 mod tests;
 
-use analysis::bisect::{Bisection, End, Outcome, Pair, PairVerdict, Question, Tried, TriedResult, Version, VersionRuns};
+use analysis::bisect::{
+    Bisection, End, Outcome, Pair, PairVerdict, Question, Tried, TriedResult, Version, VersionRuns,
+};
 use analysis::figures::{GatedFigure, Unit};
 use analysis::when::{Measured, When};
 use base::text::table::Table;
@@ -16,9 +18,9 @@ use crate::comparison::{amount, notes, span};
 use crate::document::{Document, Section, Weight};
 use crate::verdict::change;
 
+pub use json::render as json;
 #[cfg(test)]
 pub(crate) use json::schema;
-pub use json::render as json;
 
 /// The whole document.
 pub fn document(bisection: &Bisection) -> Document {
@@ -27,7 +29,11 @@ pub fn document(bisection: &Bisection) -> Document {
         verdict.push(Sentence::answer("bisect.pair", Tone::Plain, text));
     }
     if let Outcome::Pair(pair) = &bisection.outcome {
-        verdict.extend(notes::work_of(&pair.after.version.name, &pair.work, &pair.before.version.name));
+        verdict.extend(notes::work_of(
+            &pair.after.version.name,
+            &pair.work,
+            &pair.before.version.name,
+        ));
     }
     Document {
         title: format!("bisect {}: {}", bisection.scenario, question(&bisection.question)),
@@ -110,7 +116,10 @@ fn pair_headline(bisection: &Bisection, pair: &Pair) -> String {
                 between => {
                     let mut names: Vec<&str> = between.iter().map(|version| version.name.as_str()).collect();
                     names.push(&pair.after.version.name);
-                    format!("one of {} {brought}{step}; the others cannot be tried", names.join(", "))
+                    format!(
+                        "one of {} {brought}{step}; the others cannot be tried",
+                        names.join(", ")
+                    )
                 }
             }
         }
@@ -216,7 +225,10 @@ fn with_range(value: Bounded, unit: Unit) -> String {
     if !value.high.is_finite() {
         return middle;
     }
-    format!("{middle} ({})", span(&amount(value.low, unit), &amount(value.high, unit)))
+    format!(
+        "{middle} ({})",
+        span(&amount(value.low, unit), &amount(value.high, unit))
+    )
 }
 
 /// `+25.1 % (+24.3 to +25.9 %)`.

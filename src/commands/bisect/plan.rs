@@ -59,7 +59,8 @@ impl<'o> BisectPlan<'o> {
         for end in [0, versions.len() - 1] {
             let name = versions.version(end).name;
             let server = versions.server(end);
-            servers.push(server.map_err(|why| anyhow!("the end `{name}` cannot be tried: {why}; name another version"))?);
+            servers
+                .push(server.map_err(|why| anyhow!("the end `{name}` cannot be tried: {why}; name another version"))?);
         }
         let lenses = asked.lenses(options.lens);
         let (_, choices) = understood(options, &servers, lenses.unwrap_or(Lenses::AsShipped), None)?;
@@ -141,7 +142,9 @@ fn asked(options: &Bisect, scenario: &Loaded) -> anyhow::Result<Asked> {
             // It is not known yet what the ends can.
             (context.lenses, context.is_collected) = (Lens::ALL.to_vec(), true);
             let figure = options.figure.as_deref();
-            let figure = figure.map(|figure| context.named_figure("--figure", figure)).transpose();
+            let figure = figure
+                .map(|figure| context.named_figure("--figure", figure))
+                .transpose();
             figure.map(|figure| Asked::By(share.0, figure))
         }
         (None, None) => bail!("a bisection needs a question: --by 3%, or --when 'peak > 2 GiB'"),

@@ -89,31 +89,42 @@ impl Search<'_> {
                 return Ok(Some(bisection));
             }
         }
-        let mut places = vec![Place::Untried; plan.versions.len()];
+        let Some((before, after)) = self.narrow(ends, &mut bisection.tried)? else {
+            return Ok(None);
+        };
+        let Some(pair) = self.pair(before, after, ends)? else {
+            return Ok(None);
+        };
+        bisection.outcome = Outcome::Pair(Box::new(pair));
+        Ok(Some(bisection))
+    }
+
+    /// Judges versions until a pair is left, which it returns; `None` if it was interrupted.
+    fn narrow(&self, ends: Ends<'_>, all_tried: &mut Vec<Tried>) -> anyhow::Result<Option<(usize, usize)>> {
+        let last = self.plan.versions.len() - 1;
+        let mut places = vec![Place::Untried; last + 1];
         (places[0], places[last]) = (Place::Like(bisect::End::First), Place::Like(bisect::End::Last));
-        let (before, after) = loop {
+        loop {
             let version = match bisect::next(&places) {
                 bisect::Next::Judge(version) => version,
-                bisect::Next::Pair { before, after } => break (before, after),
+                bisect::Next::Pair { before, after } => return Ok(Some((before, after))),
             };
             let Some(tried) = self.judge(version, ends)? else {
                 return Ok(None);
             };
-            if plan.campaign.talk != Verbosity::Quiet {
-                say(&told::judged(question, &tried));
+            if self.plan.campaign.talk != Verbosity::Quiet {
+                say(&told::judged(&self.plan.question, &tried));
             }
             places[version] = match &tried.result {
                 TriedResult::Like(end) => Place::Like(*end),
                 TriedResult::Skipped(_) => Place::Skipped,
             };
-            let place = places[..version].iter().filter(|place| **place != Place::Untried).count();
-            bisection.tried.insert(place, tried);
-        };
-        let Some(pair) = self.pair(before, after, ends)? else {
-            return Ok(None);
-        };
-        bisection.outcome = Outcome::Pair(pair);
-        Ok(Some(bisection))
+            let place = places[..version]
+                .iter()
+                .filter(|place| **place != Place::Untried)
+                .count();
+            all_tried.insert(place, tried);
+        }
     }
 
     fn label(&self, version: usize) -> String {
@@ -155,7 +166,9 @@ impl Search<'_> {
         let name = format!("pair-{}-{}", self.label(before), self.label(after));
         let runs = match self.gather(Purpose::Pair(ends), &[before, after], &name)? {
             Gathered::Runs(runs) => runs,
-            Gathered::Unprepared(why) => return Err(anyhow!("a version of the last pair cannot be played again: {why}")),
+            Gathered::Unprepared(why) => {
+                return Err(anyhow!("a version of the last pair cannot be played again: {why}"));
+            }
             Gathered::Interrupted => return Ok(None),
         };
         let [older, newer] = [before, after].map(|version| labelled_runs(&runs, &self.label(version)));
@@ -163,7 +176,9 @@ impl Search<'_> {
         Ok(Some(Pair {
             before: self.version_runs(before, &older),
             after: self.version_runs(after, &newer),
-            between: (before + 1..after).map(|version| self.plan.versions.version(version)).collect(),
+            between: (before + 1..after)
+                .map(|version| self.plan.versions.version(version))
+                .collect(),
             step: question.step(&older, &newer, alpha),
             share: question.share_of_step(&older, &newer, ends, alpha),
             work: bisect::unequal_work(&older, &newer),
@@ -207,7 +222,10 @@ impl Search<'_> {
             return Ok(Gathered::Interrupted);
         }
         if outcomes.is_refused {
-            bail!("`{}` cannot be compared: name other versions, or another scenario", asking.labels.join("` and `"));
+            bail!(
+                "`{}` cannot be compared: name other versions, or another scenario",
+                asking.labels.join("` and `")
+            );
         }
         match outcomes.failed {
             Some(error) => Err(error),
@@ -261,16 +279,19 @@ impl Asking<'_> {
         match (self.purpose, sides.as_slice()) {
             (Purpose::Ends, [first, last]) => self.question.ends_differ(Ends { first, last }, alpha).map(drop),
             (Purpose::Version(ends), [version]) => self.question.end_of(version, ends, alpha).map(drop),
-            (Purpose::Pair(ends), [before, after]) => {
-                self.question.pair_verdict(before, after, ends, alpha).map(drop)
-            }
-            _ => Err(NoAnswer::Never("there are not as many versions as are asked about".to_owned())),
+            (Purpose::Pair(ends), [before, after]) => self.question.pair_verdict(before, after, ends, alpha).map(drop),
+            _ => Err(NoAnswer::Never(
+                "there are not as many versions as are asked about".to_owned(),
+            )),
         }
     }
 
     /// Runs of the version that has fewest.
     fn runs(&self, runs: &[Played]) -> usize {
-        let counts = self.labels.iter().map(|label| self.question.runs(&labelled_runs(runs, label)));
+        let counts = self
+            .labels
+            .iter()
+            .map(|label| self.question.runs(&labelled_runs(runs, label)));
         counts.min().unwrap_or(0)
     }
 

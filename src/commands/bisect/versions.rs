@@ -19,7 +19,7 @@ pub struct Versions {
 enum Source {
     /// Each version with its server, from old to new.
     Published(Vec<(String, ServerSpec)>),
-    Commits(Commits),
+    Commits(Box<Commits>),
 }
 
 impl Versions {
@@ -31,7 +31,8 @@ impl Versions {
         spec.preload = spec.preload.or_else(|| options.extra.preload.first().cloned());
         let source = match (options.git.as_slice(), &options.build) {
             ([directory, range], Some(build)) => {
-                Source::Commits(Commits::between(Path::new(directory), range, build, spec)?)
+                let commits = Commits::between(Path::new(directory), range, build, spec)?;
+                Source::Commits(Box::new(commits))
             }
             _ => Source::Published(published(&spec, &catalogue)?),
         };

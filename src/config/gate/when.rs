@@ -41,7 +41,8 @@ impl GateContext {
     /// The figure of an option, or its mistake with a caret.
     pub fn named_figure(&self, option: &str, text: &str) -> Result<GatedFigure, MistakeReport> {
         let cure = "write a figure, such as \"peak\" or \"private after decay\"";
-        self.subject(text, text, cure).map_err(|wrong| mistake(option, text, wrong))
+        self.subject(text, text, cure)
+            .map_err(|wrong| mistake(option, text, wrong))
     }
 
     /// A condition that must hold: `FIGURE [after PHASE] [of METHOD] <= LIMIT`.
@@ -91,7 +92,10 @@ impl GateContext {
         let (named, bound) = (&text[..sign.start], &text[sign.end..]);
         let words: Vec<&str> = named.split_whitespace().collect();
         match words.as_slice() {
-            [] => Err((0..text.len(), ("a condition without a figure".to_owned(), cure.to_owned()))),
+            [] => Err((
+                0..text.len(),
+                ("a condition without a figure".to_owned(), cure.to_owned()),
+            )),
             [GROWTH, ..] => self.rising(text, named, bound, comparison, None),
             [first, GROWTH, ..] => match Lens::ALL.into_iter().find(|lens| lens.name() == *first) {
                 Some(lens) => self.rising(text, named, bound, comparison, Some(lens)),
@@ -101,14 +105,7 @@ impl GateContext {
         }
     }
 
-    fn level(
-        &self,
-        text: &str,
-        named: &str,
-        bound: &str,
-        comparison: Comparison,
-        cure: &str,
-    ) -> Result<When, WrongAt> {
+    fn level(&self, text: &str, named: &str, bound: &str, comparison: Comparison, cure: &str) -> Result<When, WrongAt> {
         let subject = self.subject(text, named, cure)?;
         let written = bound.trim();
         let place = word_at(text, written);
@@ -132,8 +129,10 @@ impl GateContext {
             GatedPart::Phase(name) | GatedPart::Method(name) => name.as_str(),
             GatedPart::Result | GatedPart::Run => named.trim(),
         };
-        self.method(&subject.at).map_err(|wrong| (word_at(text, wanted), wrong))?;
-        self.phase(&subject.at).map_err(|wrong| (word_at(text, wanted), wrong))?;
+        self.method(&subject.at)
+            .map_err(|wrong| (word_at(text, wanted), wrong))?;
+        self.phase(&subject.at)
+            .map_err(|wrong| (word_at(text, wanted), wrong))?;
         self.named_lens(text, subject.lens)?;
         Ok(subject)
     }
@@ -195,7 +194,10 @@ fn require_limit(text: &str, comparison: Comparison) -> Result<(), WrongAt> {
         return Ok(());
     }
     let title = format!("a budget is a limit to keep, and `{}` is none", comparison.sign());
-    let cure = format!("write `{}`", text.replacen(comparison.sign(), Comparison::AtMost.sign(), 1));
+    let cure = format!(
+        "write `{}`",
+        text.replacen(comparison.sign(), Comparison::AtMost.sign(), 1)
+    );
     Err((word_at(text, comparison.sign()), (title, cure)))
 }
 

@@ -166,7 +166,10 @@ impl Question {
             let why = "in fresh runs a version of the pair is not on the side that the search saw";
             return Err(NoAnswer::Open(why.to_owned()));
         }
-        if self.share_of_step(before, after, ends, alpha).is_some_and(|share| share < STEP) {
+        if self
+            .share_of_step(before, after, ends, alpha)
+            .is_some_and(|share| share < STEP)
+        {
             return Ok(PairVerdict::Gradual);
         }
         match self.step(before, after, alpha) {
@@ -176,13 +179,7 @@ impl Question {
     }
 
     /// True if fresh runs put each version on its side: neither is like the other end.
-    fn is_confirmed(
-        &self,
-        before: &[Played],
-        after: &[Played],
-        ends: Ends<'_>,
-        alpha: f64,
-    ) -> Result<bool, NoAnswer> {
+    fn is_confirmed(&self, before: &[Played], after: &[Played], ends: Ends<'_>, alpha: f64) -> Result<bool, NoAnswer> {
         match self {
             Question::By { subject, .. } => {
                 let from_last = self.decided_ratio(subject, ends.last, before, alpha)?;
@@ -234,7 +231,11 @@ impl Question {
         let have = self.runs(from).min(self.runs(to));
         if have < LEAST_TO_DECIDE {
             return Err(NoAnswer::Open(
-                Undecided::TooFewRuns { have, need: LEAST_TO_DECIDE }.to_string(),
+                Undecided::TooFewRuns {
+                    have,
+                    need: LEAST_TO_DECIDE,
+                }
+                .to_string(),
             ));
         }
         Ok(ratio)

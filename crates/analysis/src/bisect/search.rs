@@ -42,27 +42,19 @@ pub fn next(places: &[Place]) -> Next {
     let after = places.iter().position(is_last).unwrap_or(places.len() - 1);
     let is_first = |place: &Place| *place == Place::Like(End::First);
     let before = places[..after].iter().rposition(is_first).unwrap_or(0);
-    match longest_untried(places, before + 1..after) {
-        Some(stretch) => Next::Judge(stretch.start + (stretch.len() - 1) / 2),
-        None => Next::Pair { before, after },
-    }
-}
-
-/// The longest stretch of untried versions in a range, the first of equal ones.
-fn longest_untried(places: &[Place], range: std::ops::Range<usize>) -> Option<std::ops::Range<usize>> {
-    let mut longest: Option<std::ops::Range<usize>> = None;
-    let mut start = range.start;
-    for index in range.start..=range.end {
-        if index < range.end && places[index] == Place::Untried {
-            continue;
+    let untried: Vec<usize> = (before + 1..after)
+        .filter(|index| places[*index] == Place::Untried)
+        .collect();
+    let mut longest: &[usize] = &[];
+    for stretch in untried.chunk_by(|one, next| one + 1 == *next) {
+        if stretch.len() > longest.len() {
+            longest = stretch;
         }
-        let stretch = start..index;
-        if stretch.len() > longest.as_ref().map_or(0, std::ops::Range::len) {
-            longest = Some(stretch);
-        }
-        start = index + 1;
     }
-    longest
+    match longest {
+        [] => Next::Pair { before, after },
+        stretch => Next::Judge(stretch[(stretch.len() - 1) / 2]),
+    }
 }
 
 #[cfg(test)]

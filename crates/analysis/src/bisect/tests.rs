@@ -39,7 +39,11 @@ fn a_version_is_like_the_nearer_end_if_it_differs_from_the_other() {
     let (first, last) = (runs("a", 5, 100), runs("b", 5, 120));
     let ends = ends(&first, &last);
     for (percent, end) in [(100, End::First), (104, End::First), (116, End::Last), (140, End::Last)] {
-        assert_eq!(by(0.03).end_of(&runs("c", 3, percent), ends, ALPHA), Ok(end), "{percent}");
+        assert_eq!(
+            by(0.03).end_of(&runs("c", 3, percent), ends, ALPHA),
+            Ok(end),
+            "{percent}"
+        );
     }
     let one = by(0.03).end_of(&runs("c", 1, 100), ends, ALPHA);
     assert!(matches!(one, Err(NoAnswer::Open(_))), "{one:?}");

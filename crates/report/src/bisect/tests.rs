@@ -65,7 +65,7 @@ fn bisection(outcome: Outcome) -> Bisection {
 }
 
 fn pair(verdict: PairVerdict, between: &[&str]) -> Outcome {
-    Outcome::Pair(Pair {
+    Outcome::Pair(Box::new(Pair {
         before: runs("1.13.0", 212.3),
         after: runs("1.14.0", 265.6),
         between: between.iter().map(|name| runs(name, 0.0).version).collect(),
@@ -73,7 +73,7 @@ fn pair(verdict: PairVerdict, between: &[&str]) -> Outcome {
         share: Some(0.98),
         work: Vec::new(),
         verdict,
-    })
+    }))
 }
 
 fn all() -> Vec<Bisection> {
