@@ -10,6 +10,7 @@ use crate::config::values::{Format, Lenses, ServerText};
 use base::text::nearest;
 
 mod allocator;
+mod bisect;
 mod cache;
 mod cold;
 mod gate;
@@ -24,6 +25,7 @@ mod watch;
 mod wrap;
 
 pub use allocator::AllocatorOptions;
+pub use bisect::Bisect;
 pub use cache::{Cache, CacheAction};
 pub use cold::Cold;
 pub use gate::{Gate, Holding, Inconclusive};
@@ -102,6 +104,8 @@ pub enum Command {
     Calibrate(Calibrate),
     /// Decide by exit code whether a candidate uses more memory than a baseline
     Gate(Gate),
+    /// Find the version or commit that changed a server's memory
+    Bisect(Bisect),
     /// Try settings of a server and recommend one, with its cost
     Tune(Tune),
     /// Find the least of a scenario and its workspace that still shows a condition
@@ -143,7 +147,7 @@ const OUTPUT: [&str; 9] = [
 const MORE_RUNS: [&str; 2] = ["runs", "time_budget"];
 
 /// Commands with `--resume`.
-const RESUMED: [&str; 7] = ["run", "calibrate", "gate", "tune", "cold", "replay", "shrink"];
+const RESUMED: [&str; 8] = ["run", "calibrate", "gate", "bisect", "tune", "cold", "replay", "shrink"];
 
 /// The text that lsp-soak prints without arguments.
 pub const FIRST: &str = "\

@@ -1,6 +1,7 @@
 //! The subcommands: the only code that opens what the user named and prints to stdout.
 
 mod allocator;
+mod bisect;
 mod cache;
 mod calibrate;
 mod check;
@@ -68,6 +69,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Compare(options) => report::compare(&options),
         Command::Calibrate(options) => run_interruptible(|interrupt| calibrate::run(&options, place, interrupt)),
         Command::Gate(options) => run_interruptible(|interrupt| gate::run(&options, place, interrupt)),
+        Command::Bisect(options) => bisect::run(&options, place),
         Command::Tune(options) => run_interruptible(|interrupt| tune::run(&options, place, interrupt)),
         Command::Shrink(options) => run_interruptible(|interrupt| shrink::run(&options, place, interrupt)),
         Command::Cold(options) => run_interruptible(|interrupt| cold::run(&options, place, interrupt)),

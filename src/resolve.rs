@@ -1,6 +1,7 @@
 //! Servers as they were named, `[LABEL:] [K=V …] NAME|PATH`, each to a program with its profile and settings.
 
 pub mod cells;
+mod checkout;
 mod choice;
 mod client;
 mod command;
@@ -17,6 +18,7 @@ mod store;
 mod tools;
 mod workspace;
 
+pub use checkout::Commits;
 pub use choice::{
     Collector, Common, LIBRARY, Program, ServerChoice, Setting, Shim, choose, installed, plain_label as label_of,
 };
@@ -25,7 +27,7 @@ pub use command::CommandPlan;
 pub use detector::{KnownDecay, listed};
 pub use error::ChoiceError;
 pub use language_check::suits;
-pub use package::{PackageError, install, sha256_now as package_sha256};
+pub use package::{PackageError, install, published, sha256_now as package_sha256};
 pub use preload::mistakes;
 pub use preload_variants::{Twice, distinct, spread};
 pub use purge::{PurgeError, collecting, is_lens_option, needs_traffic, purged};

@@ -347,7 +347,9 @@ impl Campaign<'_> {
 
     /// How it was called: of a resumed campaign the first call, which can be made again.
     pub(super) fn called(&self) -> Option<Vec<OsString>> {
-        Some(Invocation::read(self.out).ok()?.command_line)
+        // The campaigns of a bisection lie below its directory.
+        let above = || Invocation::read(self.out.parent().unwrap_or(self.out));
+        Some(Invocation::read(self.out).or_else(|_| above()).ok()?.command_line)
     }
 
     fn prepared(&self, turn: &Turn<'_>, before: &EarlierRuns) -> header::RunSetup {

@@ -17,7 +17,7 @@ use plan::{GatePlan, JudgePlan, TellPlan, recorded_sides};
 use sides::{require_settings, split, unseen_settings};
 use tell::{Verdict, report_verdict};
 
-pub use rules::planned;
+pub use rules::{planned, rules};
 
 mod after;
 mod anchor;

@@ -110,6 +110,7 @@ pub fn resumed(command: Command) -> anyhow::Result<(Command, Place)> {
         Command::Run(run) => (&run.resume, &run.recording.out, run.recording.processors.job.as_ref()),
         Command::Calibrate(calibrate) => (&calibrate.resume, &calibrate.out, calibrate.processors.job.as_ref()),
         Command::Gate(gate) => (&gate.resume, &gate.out, gate.processors.job.as_ref()),
+        Command::Bisect(bisect) => (&bisect.resume, &bisect.out, None),
         Command::Tune(tune) => (&tune.resume, &tune.out, tune.processors.job.as_ref()),
         Command::Cold(cold) => (&cold.resume, &cold.out, cold.processors.job.as_ref()),
         Command::Replay(replay) => (

@@ -71,6 +71,19 @@ pub fn run_in(directory: Option<&Path>, words: &[&str], env: &[(&str, &str)]) ->
     listen(directory, words, env).map(drop)
 }
 
+/// Runs a shell command in a directory. Its output goes to the file `log`, of which an error shows the end.
+pub fn run_script(script: &str, directory: &Path, log: &Path) -> Result<(), ClientError> {
+    // The path is an argument, so that it needs no quotes.
+    let (redirected, log_path) = (format!("exec >\"$1\" 2>&1\n{script}"), log.display().to_string());
+    run_in(Some(directory), &["sh", "-c", &redirected, "sh", &log_path], &[]).map_err(|why| match why {
+        ClientError::Failed { .. } => ClientError::Failed {
+            command: script.to_owned(),
+            tail: tail(&String::from_utf8_lossy(&std::fs::read(log).unwrap_or_default())),
+        },
+        why => why,
+    })
+}
+
 /// All that a client prints. Output that was cut is refused: a part of a list would pass for a whole one.
 pub fn read(words: &[&str], env: &[(&str, &str)]) -> Result<String, ClientError> {
     let output = listen(None, words, env)?;

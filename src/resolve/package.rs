@@ -43,6 +43,10 @@ pub enum PackageError {
     },
     #[error("`{0}` runs backwards: name the older version first")]
     Backwards(String),
+    #[error(
+        "`{0}` is no range of versions: write `NAME@FIRST..LAST`, such as `ty@0.0.100..0.0.105`, or name commits with --git"
+    )]
+    NoRange(String),
     #[error("`{spec}`: {why}")]
     Client { spec: String, why: ClientError },
     #[error("`{spec}`: the package has no program {programs}: name it in `programs` of the profile")]
@@ -92,27 +96,10 @@ fn install_versions(
     store: &Store,
     say: fn(&str),
 ) -> Result<Vec<ServerSpec>, PackageError> {
-    let Some(profile) = catalogue.get(name) else {
-        let cure = match nearest(name, catalogue.names()) {
-            Some(near) => format!("did you mean `{near}@{versions}`?"),
-            None => "a version needs a profile with a `package`; name a program by its path".to_owned(),
-        };
-        let spec = spec.target.clone();
-        return Err(PackageError::Unknown { spec, cure });
-    };
-    let Some(package) = profile.package.as_ref() else {
-        return Err(PackageError::NoPackage(name.to_owned()));
-    };
+    let (profile, package) = package_of(spec, (name, versions), catalogue)?;
     let chosen = match versions.split_once(RANGE) {
         None => vec![checked_version(spec, name, versions)?],
-        Some((first, last)) => {
-            let ends = [checked_version(spec, name, first)?, checked_version(spec, name, last)?];
-            let published = client::versions(package).map_err(|why| PackageError::Client {
-                spec: spec.target.clone(),
-                why,
-            })?;
-            versions_between(spec, name, &published, &ends)?
-        }
+        Some(ends) => published_between(spec, name, package, ends)?,
     };
     let is_range = chosen.len() > 1;
     let mut servers = Vec::new();
@@ -131,6 +118,77 @@ fn install_versions(
         });
     }
     Ok(servers)
+}
+
+/// The server in each published version of its range `NAME@FIRST..LAST`, from old to new. Prereleases are left out, unless an
+/// end is one.
+pub fn published(spec: &ServerSpec, catalogue: &Catalogue) -> Result<Vec<(String, ServerSpec)>, PackageError> {
+    let no_range = || PackageError::NoRange(spec.target.clone());
+    let (name, versions) = parts(&spec.target, catalogue).ok_or_else(no_range)?;
+    let ends = versions.split_once(RANGE).ok_or_else(no_range)?;
+    let (_, package) = package_of(spec, (name, versions), catalogue)?;
+    let mut published = published_between(spec, name, package, ends)?;
+    if !is_prerelease(package, ends.0) && !is_prerelease(package, ends.1) {
+        published.retain(|version| !is_prerelease(package, version));
+    }
+    let mut servers = Vec::new();
+    for version in published {
+        let label = spec.label.as_ref().map(|label| format!("{label}-{version}"));
+        let target = format!("{name}@{version}");
+        servers.push((
+            version,
+            ServerSpec {
+                label,
+                target,
+                ..spec.clone()
+            },
+        ));
+    }
+    Ok(servers)
+}
+
+/// True for `1.2.0-beta.1` and, of PyPI, `1.2.0b1` and `1.2.0.dev3`.
+fn is_prerelease(package: &Package, version: &str) -> bool {
+    let public = version.split('+').next().unwrap_or(version);
+    match package {
+        Package::Pypi(_) => public.replace("post", "").contains(|c: char| c.is_ascii_alphabetic()),
+        Package::Npm(_) | Package::Crate(_) | Package::Go(_) => public.contains('-'),
+    }
+}
+
+fn package_of<'c>(
+    spec: &ServerSpec,
+    (name, versions): (&str, &str),
+    catalogue: &'c Catalogue,
+) -> Result<(&'c Profile, &'c Package), PackageError> {
+    let Some(profile) = catalogue.get(name) else {
+        let cure = match nearest(name, catalogue.names()) {
+            Some(near) => format!("did you mean `{near}@{versions}`?"),
+            None => "a version needs a profile with a `package`; name a program by its path".to_owned(),
+        };
+        let spec = spec.target.clone();
+        return Err(PackageError::Unknown { spec, cure });
+    };
+    let package = profile.package.as_ref();
+    Ok((
+        profile,
+        package.ok_or_else(|| PackageError::NoPackage(name.to_owned()))?,
+    ))
+}
+
+/// Every published version between two, both included.
+fn published_between(
+    spec: &ServerSpec,
+    name: &str,
+    package: &Package,
+    (first, last): (&str, &str),
+) -> Result<Vec<String>, PackageError> {
+    let ends = [checked_version(spec, name, first)?, checked_version(spec, name, last)?];
+    let published = client::versions(package).map_err(|why| PackageError::Client {
+        spec: spec.target.clone(),
+        why,
+    })?;
+    versions_between(spec, name, &published, &ends)
 }
 
 /// A version that can name a directory, and nothing else.
@@ -277,6 +335,24 @@ mod tests {
         );
         let error = range("0.1.0", "0.0.9").expect_err("it is refused").to_string();
         assert!(error.ends_with("name the older version first"));
+    }
+
+    #[test]
+    fn versions_before_a_release_are_told_from_releases() {
+        let (pypi, npm) = (Package::Pypi(String::new()), Package::Npm(String::new()));
+        for (package, version, expected) in [
+            (&pypi, "0.0.10", false),
+            (&pypi, "1.0.post2", false),
+            (&pypi, "1.0+local.a", false),
+            (&pypi, "1.0b1", true),
+            (&pypi, "1.0.dev3", true),
+            (&pypi, "1.0rc1.post2", true),
+            (&npm, "1.0.0", false),
+            (&npm, "1.0.0+build-1", false),
+            (&npm, "1.0.0-nightly.20260101", true),
+        ] {
+            assert_eq!(is_prerelease(package, version), expected, "{version}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ mod sources;
 mod unpack;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::config::{Fetched, OriginError, Pin};
 use record::OriginFacts;
@@ -150,18 +150,13 @@ fn fetch_into_cache(
 
 /// Runs the setup. Its output goes to a file, of which an error shows the end.
 fn prepare(setup: &str, source: &str, files: &Path) -> Result<(), FetchError> {
-    let log: PathBuf = files.with_file_name(LOG);
-    let script = format!("exec >../{LOG} 2>&1\n{setup}");
-    match client::run_in(Some(files), &["sh", "-c", &script], &[]) {
+    match client::run_script(setup, files, &files.with_file_name(LOG)) {
         Ok(()) => Ok(()),
-        Err(ClientError::Failed { .. }) => {
-            let bytes = std::fs::read(log).unwrap_or_default();
-            Err(FetchError::Setup {
-                origin: source.to_owned(),
-                setup: setup.to_owned(),
-                tail: client::tail(&String::from_utf8_lossy(&bytes)),
-            })
-        }
+        Err(ClientError::Failed { tail, .. }) => Err(FetchError::Setup {
+            origin: source.to_owned(),
+            setup: setup.to_owned(),
+            tail,
+        }),
         Err(why) => Err(FetchError::Client {
             origin: source.to_owned(),
             why,

@@ -71,6 +71,11 @@ impl Interrupt {
         self.heeded.store(true, Ordering::SeqCst);
     }
 
+    /// From now on the first press ends the program again, as before [`Interrupt::heed`].
+    pub fn stop_heeding(&self) {
+        self.heeded.store(false, Ordering::SeqCst);
+    }
+
     /// A run goes on until this is dropped.
     pub fn running(&self) -> Running {
         self.runs.fetch_add(1, Ordering::SeqCst);

@@ -311,3 +311,38 @@ fn the_plan_says_where_the_memory_of_a_run_ends() {
     let limit = limit.expect("there is a limit");
     assert!(limit.contains("iB private memory; change it with"), "{limit}");
 }
+
+#[test]
+fn a_bisection_that_cannot_begin_says_why_and_starts_nothing() {
+    let directory = python();
+    let cases: [(&[&str], &str); 7] = [
+        (&["--server", "ty@0.0.1..0.0.9"], "--by <SHARE>"),
+        (&["--server", "ty", "--by", "3%"], "`ty` is no range of versions"),
+        (
+            &["--server", "ty@0.0.1", "--by", "3%"],
+            "`ty@0.0.1` is no range of versions",
+        ),
+        (&["--server", "tyy@1..2", "--by", "3%"], "did you mean `ty@1..2`?"),
+        (
+            &["--server", "ty@1..2", "--when", "peek > 2GiB"],
+            "did you mean `peak`?",
+        ),
+        (
+            &["--server", "ty@1..2", "--by", "3%", "--figure", "peek"],
+            "did you mean `peak`?",
+        ),
+        (
+            &[
+                "--server", "/bin/true", "--by", "3%", "--git", ".", "a..b", "--build", "make",
+            ],
+            "`/bin/true` must be a path inside of the checkout",
+        ),
+    ];
+    for (args, part) in cases {
+        let args = [&["bisect", "scenario.toml"], args].concat();
+        let (said, code) = soak(directory.path(), &args);
+        assert_eq!(code, Some(2), "{args:?}: {said}");
+        assert!(said.contains(part), "{args:?}: {said}");
+        assert!(!directory.path().join("reports").exists(), "{args:?}");
+    }
+}

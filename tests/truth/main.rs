@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 mod allocators;
 #[cfg(target_os = "linux")]
+mod bisect;
+#[cfg(target_os = "linux")]
 mod calibrate;
 #[cfg(target_os = "linux")]
 mod campaign;

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod bisect;
 pub mod compare;
 pub mod figures;
 pub mod findings;

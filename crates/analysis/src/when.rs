@@ -19,6 +19,8 @@ use base::units;
 use record::Ending;
 use stats::{Bounded, Open};
 
+pub use level::mean;
+
 /// A condition that runs can meet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum When {

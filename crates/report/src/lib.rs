@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod bisect;
 pub mod charts;
 pub mod comparison;
 pub mod document;

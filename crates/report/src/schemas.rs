@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use crate::{comparison, run, shrink, sweep, verdict};
+use crate::{bisect, comparison, run, shrink, sweep, verdict};
 
 pub fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::default().for_serialize();
@@ -21,6 +21,7 @@ fn every_schema_of_a_report_that_is_checked_in_is_current() {
         ("run-report", run::json::schema()),
         ("comparison-report", comparison::json::schema()),
         ("gate-report", verdict::json::schema()),
+        ("bisect-report", bisect::schema()),
         ("tune-report", sweep::json::schema()),
         ("shrink-report", shrink::schema()),
     ] {

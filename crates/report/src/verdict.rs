@@ -18,3 +18,4 @@ pub use crate::verdict::document::document;
 pub(crate) use crate::verdict::document::{headline, relabelled_runs, side_by_side};
 pub use crate::verdict::findings::{About, Finding, findings};
 pub use crate::verdict::standing::{regression, standing};
+pub(crate) use crate::verdict::words::change;

@@ -35,11 +35,14 @@ pub(super) enum BudgetRule {
 impl GateContext {
     /// The condition of an option, or its mistake with a caret.
     pub fn when(&self, option: &str, text: &str) -> Result<When, MistakeReport> {
-        self.condition(text, CURE).map_err(|(span, (title, cure))| {
-            let mut report = MistakeReport::default();
-            report.add(option, text, vec![Mistake::new(span, title, cure)]);
-            report
-        })
+        self.condition(text, CURE).map_err(|wrong| mistake(option, text, wrong))
+    }
+
+    /// The figure of an option, or its mistake with a caret.
+    pub fn named_figure(&self, option: &str, text: &str) -> Result<GatedFigure, MistakeReport> {
+        let cure = "write a figure, such as \"peak\" or \"private after decay\"";
+        self.subject(text, text, cure)
+            .map_err(|wrong| mistake(option, text, wrong))
     }
 
     /// A condition that must hold: `FIGURE [after PHASE] [of METHOD] <= LIMIT`.
@@ -103,18 +106,7 @@ impl GateContext {
     }
 
     fn level(&self, text: &str, named: &str, bound: &str, comparison: Comparison, cure: &str) -> Result<When, WrongAt> {
-        let subject = subject(text, named, cure)?;
-        self.figure(subject.figure)
-            .map_err(|wrong| (word_at(text, named.trim()), wrong))?;
-        let wanted = match &subject.at {
-            GatedPart::Phase(name) | GatedPart::Method(name) => name.as_str(),
-            GatedPart::Result | GatedPart::Run => named.trim(),
-        };
-        self.method(&subject.at)
-            .map_err(|wrong| (word_at(text, wanted), wrong))?;
-        self.phase(&subject.at)
-            .map_err(|wrong| (word_at(text, wanted), wrong))?;
-        self.named_lens(text, subject.lens)?;
+        let subject = self.subject(text, named, cure)?;
         let written = bound.trim();
         let place = word_at(text, written);
         let bound = amount(written, subject.figure.unit()).map_err(|wrong| (place.clone(), wrong))?;
@@ -126,6 +118,23 @@ impl GateContext {
             comparison,
             bound,
         }))
+    }
+
+    /// A figure whose names exist.
+    fn subject(&self, text: &str, named: &str, cure: &str) -> Result<GatedFigure, WrongAt> {
+        let subject = parsed_subject(text, named, cure)?;
+        self.figure(subject.figure)
+            .map_err(|wrong| (word_at(text, named.trim()), wrong))?;
+        let wanted = match &subject.at {
+            GatedPart::Phase(name) | GatedPart::Method(name) => name.as_str(),
+            GatedPart::Result | GatedPart::Run => named.trim(),
+        };
+        self.method(&subject.at)
+            .map_err(|wrong| (word_at(text, wanted), wrong))?;
+        self.phase(&subject.at)
+            .map_err(|wrong| (word_at(text, wanted), wrong))?;
+        self.named_lens(text, subject.lens)?;
+        Ok(subject)
     }
 
     /// `[LENS] growth [in PHASE]`, and `SIZE [per round|request|notification]`.
@@ -172,6 +181,13 @@ impl GateContext {
     }
 }
 
+/// A mistake in the value of an option.
+fn mistake(option: &str, text: &str, (span, (title, cure)): WrongAt) -> MistakeReport {
+    let mut report = MistakeReport::default();
+    report.add(option, text, vec![Mistake::new(span, title, cure)]);
+    report
+}
+
 /// Refuses a comparison that a gate cannot keep.
 fn require_limit(text: &str, comparison: Comparison) -> Result<(), WrongAt> {
     if comparison == Comparison::AtMost {
@@ -200,7 +216,7 @@ fn word_at(text: &str, word: &str) -> Range<usize> {
     start..start + word.len()
 }
 
-fn subject(text: &str, named: &str, cure: &str) -> Result<GatedFigure, WrongAt> {
+fn parsed_subject(text: &str, named: &str, cure: &str) -> Result<GatedFigure, WrongAt> {
     GatedFigure::from_str(named).map_err(|error| match &error {
         GatedFigureError::Metric(word) => {
             let known = Figure::COMPARED.map(Figure::name).into_iter().chain([GROWTH]);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::figures::{GatedPart, Unit};
+use crate::figures::{GatedFigure, GatedPart, Unit};
 use crate::gate::below_figure_of;
 use crate::growth::{Asked, work_of};
 use crate::summary::{PhaseSummary, Summary};
@@ -67,20 +67,12 @@ impl Level {
 
     /// The mean with its bounds; `None` where the runs do not have one.
     fn interval(&self, values: &[f64], rigour: Rigour) -> Option<Bounded> {
-        let figure = self.subject.figure;
-        if rigour == Rigour::Search && figure.unit() == Unit::Bytes {
+        if rigour == Rigour::Search && self.subject.figure.unit() == Unit::Bytes {
             let (low, high) = Pooled::assumed(ASSUMED_VARIATION).bounds(values, ALPHA)?;
             let value = (low * high).sqrt();
             return Some(Bounded { value, low, high });
         }
-        let budget = Budget {
-            name: self.subject.to_string(),
-            limit: self.bound,
-            noise: figure.noise_of(values.iter().copied()),
-            known: Known::Seen,
-            values: values.iter().map(|value| Seen::on_only_machine(Some(*value))).collect(),
-        };
-        judge_budget(&budget, ALPHA).interval.ok()
+        mean(&self.subject, values)
     }
 
     /// Why a figure below the bound proves nothing; `None` if it does.
@@ -108,6 +100,18 @@ impl Level {
         let last = run.phases.iter().rposition(|phase| phase.phase.name == *name);
         last.map_or(&run.phases, |last| &run.phases[..=last])
     }
+}
+
+/// The mean of a figure with its 95 % interval; `None` where the values do not have one.
+pub fn mean(subject: &GatedFigure, values: &[f64]) -> Option<Bounded> {
+    let budget = Budget {
+        name: subject.to_string(),
+        limit: f64::INFINITY,
+        noise: subject.figure.noise_of(values.iter().copied()),
+        known: Known::Seen,
+        values: values.iter().map(|value| Seen::on_only_machine(Some(*value))).collect(),
+    };
+    judge_budget(&budget, ALPHA).interval.ok()
 }
 
 /// A bound in the unit of its figure, as it is typed.

@@ -99,14 +99,19 @@ pub fn unknown_work(side: &Side, baseline: &Side) -> Option<String> {
 
 /// Work that a side did less of, or did otherwise, than the baseline: a sentence each.
 pub fn work(side: &Side, baseline: &str) -> Vec<Sentence> {
-    let (less, other): (Vec<&Inequality>, Vec<&Inequality>) = side.work.iter().partition(|work| work.less);
+    work_of(&side.label, &side.work, baseline)
+}
+
+/// Work that the server of this label did less of, or did otherwise, than the baseline: a sentence each.
+pub fn work_of(label: &str, work: &[Inequality], baseline: &str) -> Vec<Sentence> {
+    let (less, other): (Vec<&Inequality>, Vec<&Inequality>) = work.iter().partition(|work| work.less);
     let mut notes = Vec::new();
     if !less.is_empty() {
-        let text = format!("{} does less work than {baseline}: {}", side.label, tasks(&less));
+        let text = format!("{label} does less work than {baseline}: {}", tasks(&less));
         notes.push(bad("compare.less-work", text));
     }
     if !other.is_empty() {
-        let text = format!("{} does other work than {baseline}: {}", side.label, tasks(&other));
+        let text = format!("{label} does other work than {baseline}: {}", tasks(&other));
         notes.push(Sentence::warning("compare.other-work", text));
     }
     notes
