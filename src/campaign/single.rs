@@ -279,7 +279,6 @@ impl RunSetup {
         if interrupt.is_pressed(1) {
             return Ok(None);
         }
-        let selection = selection?;
         let examined = detector::examine(choice, &program, Some(root), cancel);
         if interrupt.is_pressed(1) {
             return Ok(None);
@@ -287,9 +286,7 @@ impl RunSetup {
         let checked = examined.settings();
         let checked = checked.map_err(|words| anyhow!("`{}`: {}", choice.label, words.join("; ")))?;
         let (mut launch, scrubbed) = launch(choice, program, root, &prepared_workspace.caches)?;
-        if let Some(sub) = &loaded.scenario.start().root {
-            launch.cwd = sub.resolve(root, 1);
-        }
+        launch.cwd = loaded.start_directory(root);
         detector::confirm(&mut launch.env, &checked);
         let (scratch, trace) = self.traced(&mut launch)?;
         let (preloaded, report) = written_beside(choice, library, prepared_workspace.reports.as_ref());
@@ -304,7 +301,7 @@ impl RunSetup {
             no_library: shim::missing(&loaded.scenario, &examined.inspected),
             root: root.to_owned(),
             folders: loaded.project.folders.clone(),
-            selection,
+            selection: selection?,
             capabilities: capabilities(loaded, choice),
             seed: loaded.scenario.seed(),
             allow_unsupported: self.measuring.allows_unsupported,

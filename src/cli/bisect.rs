@@ -42,7 +42,7 @@ pub struct Bisect {
     /// Find the version from which on this holds, such as 'growth in edit > 64KiB per request'
     #[arg(long, value_name = "CONDITION", required_unless_present_any = ["by", "resume"], conflicts_with = "by", help_heading = "Question")]
     pub when: Option<String>,
-    /// Find the version that changed a figure, which differs between the ends by more than this share
+    /// Find the version that changed a figure by more than this share
     #[arg(long, value_name = "SHARE", help_heading = "Question")]
     pub by: Option<Share>,
     /// Figure of --by, such as 'peak' or 'private after goto' [default: as a gate]
@@ -54,8 +54,14 @@ pub struct Bisect {
     /// After how many runs a version is judged, if it was not before
     #[arg(long, value_name = "N,N,…", value_parser = looks, default_value = "3,5,8,12", help_heading = "Runs", hide_short_help = true)]
     pub looks: LookPlan,
-    /// Measure memory as shipped or purged [default: purged where possible, peaks and times as shipped]
-    #[arg(long, value_enum, value_name = "LENS", help_heading = "Measuring")]
+    /// Measure memory as shipped or purged [default: purged where possible]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LENS",
+        help_heading = "Measuring",
+        hide_short_help = true
+    )]
     pub lens: Option<Lenses>,
     #[command(flatten)]
     pub extra: ServerExtras,

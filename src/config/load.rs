@@ -51,6 +51,14 @@ impl Loaded {
             project,
         }
     }
+
+    /// The directory in which the server starts, in a copy of the workspace.
+    pub fn start_directory(&self, copy: &Path) -> PathBuf {
+        match self.scenario.start().root {
+            Some(root) => root.resolve(copy, 1),
+            None => copy.to_owned(),
+        }
+    }
 }
 
 /// Reads the scenario at `path`, or reports every mistake in it and in its includes. `None` if `fetch` leaves its workspace for

@@ -29,7 +29,7 @@ impl Editor {
         let pid = process.id().ok_or(io::ErrorKind::NotFound)?;
         Ok(Editor {
             pid,
-            process: process,
+            process,
             _awaited: awaited,
         })
     }

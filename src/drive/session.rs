@@ -140,13 +140,7 @@ impl Session {
         let (capabilities, latency) = result;
         self.offered = Arc::new(capabilities.clone());
         if self.window == 0 {
-            stage.record(Event::Initialized(Initialized {
-                name: capabilities.name.clone(),
-                version: capabilities.version.clone(),
-                encoding: capabilities.encoding().name().to_owned(),
-                sync: capabilities.sync().name().to_owned(),
-                latency: Some(latency.as_nanos() as u64),
-            }));
+            stage.record(Event::Initialized(initialized(&capabilities, latency)));
         }
         self.client.set_server_capabilities(capabilities);
         self.client.notify("initialized", json!({}));
@@ -330,6 +324,17 @@ impl Session {
             violations: self.violations.counts(),
             unwritten: self.flood.unwritten(),
         }
+    }
+}
+
+/// The answer to `initialize` as it is recorded.
+fn initialized(capabilities: &ServerCapabilities, latency: Duration) -> Initialized {
+    Initialized {
+        name: capabilities.name.clone(),
+        version: capabilities.version.clone(),
+        encoding: capabilities.encoding().name().to_owned(),
+        sync: capabilities.sync().name().to_owned(),
+        latency: Some(latency.as_nanos() as u64),
     }
 }
 

@@ -115,15 +115,14 @@ impl Pump {
             };
             self.progress.state.store(WRITING, Ordering::Release);
             // Copied before it is sent, so that no answer is recorded before its request.
-            let wakes = self.side.is_some_and(|side| self.tap.copy(side, bytes));
+            if let Some(side) = self.side {
+                self.tap.copy(side, bytes);
+            }
             if destination.write_all(bytes).and_then(|()| destination.flush()).is_err() {
                 break;
             }
             self.progress.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
             self.progress.state.store(READING, Ordering::Release);
-            if wakes {
-                self.tap.wake();
-            }
         }
         drop(source);
         drop(destination);

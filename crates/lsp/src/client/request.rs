@@ -41,10 +41,7 @@ async fn attempts(shared: &Shared, method: &str, params: Option<&RawValue>, ask:
         };
         let started = *first.get_or_insert(since);
         let attempt = Attempt { shared, id };
-        let (outcome, was_told) = match ask.cancel_after {
-            None => (outcome.await, false),
-            Some(patience) => await_cancelling(shared, id, outcome, patience).await,
-        };
+        let (outcome, was_told) = await_answer(shared, id, outcome, ask.cancel_after).await;
         drop(attempt);
         match outcome {
             Err(_closed) => return Reply::Lost,
@@ -96,12 +93,15 @@ async fn attempts(shared: &Shared, method: &str, params: Option<&RawValue>, ask:
 }
 
 /// Waits for the answer. After `patience` tells the server that it is no longer wanted, and waits on. True if it was told.
-async fn await_cancelling(
+async fn await_answer(
     shared: &Shared,
     id: i64,
     mut answer: oneshot::Receiver<Outcome>,
-    patience: Duration,
+    patience: Option<Duration>,
 ) -> (Result<Outcome, RecvError>, bool) {
+    let Some(patience) = patience else {
+        return (answer.await, false);
+    };
     if let Ok(outcome) = time::timeout(patience, &mut answer).await {
         return (outcome, false);
     }
