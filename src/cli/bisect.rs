@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{ArgGroup, Args, ValueHint};
 
 use crate::config::values::{CpuList, Format, Lenses, LookPlan, ServerText, cpus, looks};
 use base::units::Share;
@@ -11,12 +11,12 @@ use super::options::{Exports, Measuring, ScenarioOptions, ServerExtras, Voice};
 
 /// `lsp-soak bisect`.
 #[derive(Debug, Args)]
-#[command(after_long_help = BISECTS)]
+#[command(after_long_help = BISECTS, group(ArgGroup::new("question").args(["when", "by", "resume"]).required(true)))]
 pub struct Bisect {
     /// Scenario to play
     #[arg(required_unless_present = "resume", value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,
-    /// Versions of a server; with --git its program in the checkout, such as ./target/release/ty
+    /// Versions of a server; with --git its program in the checkout
     #[arg(
         long,
         value_name = "NAME@FIRST..LAST|PATH",
@@ -40,28 +40,28 @@ pub struct Bisect {
     #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString, requires = "git", help_heading = "Versions")]
     pub build: Option<String>,
     /// Find the version from which on this holds, such as 'growth in edit > 64KiB per request'
-    #[arg(long, value_name = "CONDITION", required_unless_present_any = ["by", "resume"], conflicts_with = "by", help_heading = "Question")]
+    #[arg(long, value_name = "CONDITION", help_heading = "Question")]
     pub when: Option<String>,
-    /// Find the version that changed a figure by more than this share
+    /// Find the version that changed a figure, if the ends differ by more than this share
     #[arg(long, value_name = "SHARE", help_heading = "Question")]
     pub by: Option<Share>,
     /// Figure of --by, such as 'peak' or 'private after goto' [default: as a gate]
-    #[arg(long, value_name = "FIGURE", requires = "by", help_heading = "Question")]
+    #[arg(
+        long,
+        value_name = "FIGURE",
+        requires = "by",
+        help_heading = "Question",
+        hide_short_help = true
+    )]
     pub figure: Option<String>,
     /// Resume an interrupted search; no other option is needed
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, hide_short_help = true)]
     pub resume: Option<PathBuf>,
     /// After how many runs a version is judged, if it was not before
     #[arg(long, value_name = "N,N,…", value_parser = looks, default_value = "3,5,8,12", help_heading = "Runs", hide_short_help = true)]
     pub looks: LookPlan,
-    /// Measure memory as shipped or purged [default: purged where possible]
-    #[arg(
-        long,
-        value_enum,
-        value_name = "LENS",
-        help_heading = "Measuring",
-        hide_short_help = true
-    )]
+    /// Measure memory as shipped or purged [default: purged where possible, peaks as shipped]
+    #[arg(long, value_enum, value_name = "LENS", help_heading = "Measuring")]
     pub lens: Option<Lenses>,
     #[command(flatten)]
     pub extra: ServerExtras,

@@ -316,7 +316,7 @@ fn the_plan_says_where_the_memory_of_a_run_ends() {
 fn a_bisection_that_cannot_begin_says_why_and_starts_nothing() {
     let directory = python();
     let cases: [(&[&str], &str); 7] = [
-        (&["--server", "ty@0.0.1..0.0.9"], "--by <SHARE>"),
+        (&["--server", "ty@0.0.1..0.0.9"], "--when <CONDITION>|--by <SHARE>"),
         (&["--server", "ty", "--by", "3%"], "`ty` is no range of versions"),
         (
             &["--server", "ty@0.0.1", "--by", "3%"],
