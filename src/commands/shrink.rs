@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 
 use crate::campaign::{self, Scratch, files};
 use crate::cli;
+use crate::config::recorded;
 use crate::config::values::Lenses;
 use crate::config::{Isolation, Loaded, MistakeReport, Overrides};
 use crate::plan::outline;
@@ -21,7 +22,7 @@ use report::shrink::{Confirmation, Extent, Shrunk, document, json};
 use super::formats::{self, Printable};
 use super::plan::{CampaignPlan, OutputPlan};
 use super::resume::Place;
-use super::{exports, output, prepare, say, when};
+use super::{Mistakes, exports, output, prepare, say, when};
 use draft::Draft;
 use search::{Candidate, SHRUNK, Search, ShrinkPlan, Stopped, copied_files};
 
@@ -178,8 +179,17 @@ fn refuse<T>(mistakes: MistakeReport) -> anyhow::Result<T> {
 }
 
 /// The file of the scenario that is to be shrunk, and the workspace if it is another one: a scenario is its own file, and that
-/// in the header of a record is written into `scratch`. Whatever else amounts to a scenario enters here.
+/// in the header of a record, or that a recorded session amounts to, is written into `scratch`.
 fn scenario_of(subject: &Path, scratch: &Path) -> anyhow::Result<(PathBuf, Option<PathBuf>)> {
+    if recorded::is_recorded(subject) {
+        let session = recorded::read(subject).map_err(|mistake| {
+            let words = mistake.words(&subject.display().to_string());
+            Mistakes(format!("error: {words}: {}", mistake.cure))
+        })?;
+        let path = scratch.join("recorded.toml");
+        files::write(&path, &recorded::outline::text("session", &session), "make room")?;
+        return Ok((path, None));
+    }
     if !is_record(subject) {
         return Ok((subject.to_owned(), None));
     }

@@ -22,6 +22,7 @@ mod decay;
 mod documents;
 #[cfg(target_os = "linux")]
 mod editor_steps;
+#[cfg(target_os = "linux")]
 mod edits;
 #[cfg(target_os = "linux")]
 mod faults;
