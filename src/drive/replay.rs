@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::config::recorded::Recorded;
 
-use super::Job;
+use super::{Job, uri};
 
 pub use mapping::Mapping;
 
@@ -23,7 +23,19 @@ pub fn initialize(recorded: &Recorded, job: &Job) -> Option<Value> {
     let mut params = mapping(recorded, job).moved(recorded.initialize.as_ref()?);
     // The server ends when this process does.
     params["processId"] = std::process::id().into();
+    keep_own_folders(&mut params["workspaceFolders"], job);
     Some(params)
+}
+
+/// Leaves out folders of the recorded session that are not in the copy of the workspace: a server might write there.
+pub fn keep_own_folders(folders: &mut Value, job: &Job) {
+    let own = uri::from_path(&job.root);
+    if let Some(folders) = folders.as_array_mut() {
+        folders.retain(|folder| {
+            let rest = folder["uri"].as_str().and_then(|uri| uri.strip_prefix(own.as_str()));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        });
+    }
 }
 
 /// What the editor answered; whatever it was not asked is answered as usual.

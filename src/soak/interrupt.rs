@@ -125,7 +125,7 @@ struct Stops {
 impl Stops {
     fn new() -> io::Result<Stops> {
         use tokio::signal::unix::{SignalKind, signal};
-        let hangup = if proctree::process::ignores_hangup() {
+        let hangup = if proctree::process::ignores_signal(rustix::process::Signal::HUP.as_raw()) {
             None
         } else {
             Some(signal(SignalKind::hangup())?)

@@ -39,7 +39,8 @@ impl Salt {
 }
 
 fn extension(uri: &str) -> Option<String> {
-    let (_, name) = uri.rsplit_once('/')?;
+    let path = uri.split(['?', '#']).next()?;
+    let (_, name) = path.rsplit_once('/')?;
     let (stem, extension) = name.rsplit_once('.')?;
     let is_plain = extension.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if stem.is_empty() || extension.is_empty() || extension.len() > LONGEST_EXTENSION || !is_plain {

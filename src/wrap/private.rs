@@ -71,8 +71,18 @@ impl<S: Sink> Sink for PublicSink<S> {
                 command: Vec::new(),
                 ..process
             }),
-            Event::Libraries(_) | Event::Environment(_) => return,
-            other => other,
+            counted @ (Event::Sample(_)
+            | Event::Rollup(_)
+            | Event::Peak(_)
+            | Event::ProcessEnded(_)
+            | Event::Late(_)
+            | Event::Delays(_)
+            | Event::Unseen(_)
+            | Event::ReadFailed(_)
+            | Event::OverLimit(_)
+            | Event::Warning(_)) => counted,
+            // Whatever else comes may have a path in it.
+            _ => return,
         };
         self.inner.put(at, event);
     }

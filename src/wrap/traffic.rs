@@ -40,6 +40,7 @@ struct Open {
     number: u64,
     method: Option<&'static str>,
     began: Nanos,
+    is_cancelled: bool,
 }
 
 /// A message and the facts of it.
@@ -165,6 +166,7 @@ impl Session {
                 number,
                 method: passed.method,
                 began: passed.message.began,
+                is_cancelled: false,
             };
             self.open.insert((passed.side, id.clone()), open);
         }
@@ -181,8 +183,14 @@ impl Session {
 
     fn note_notification(&mut self, passed: &Passed<'_>) {
         let said = self.said(passed);
-        let cancelled = said.cancels.clone().and_then(|id| self.open.get(&(passed.side, id)));
-        let number = cancelled.map(|open| open.number);
+        let cancelled = said
+            .cancels
+            .clone()
+            .and_then(|id| self.open.get_mut(&(passed.side, id)));
+        let number = cancelled.map(|open| {
+            open.is_cancelled = true;
+            open.number
+        });
         match passed.side {
             Side::Client => self.farewell.exit_sent |= passed.method == Some("exit"),
             Side::Server => {
@@ -199,7 +207,12 @@ impl Session {
             Side::Server => Side::Client,
         };
         let open = self.open.remove(&(asker, id.clone()));
-        let outcome = outcome(passed.facts);
+        let is_given_up = passed.facts.error.is_some() && open.as_ref().is_some_and(|open| open.is_cancelled);
+        let outcome = if is_given_up {
+            Outcome::Cancelled
+        } else {
+            outcome(passed.facts)
+        };
         let method = open.as_ref().and_then(|open| open.method);
         let latency = open.as_ref().map(|open| passed.at.saturating_sub(open.began));
         let items = method.and_then(|method| passed.facts.elements(method));
@@ -337,9 +350,9 @@ fn initialized(passed: &Passed<'_>, latency: Option<Nanos>) -> Option<Initialize
     })
 }
 
-/// The name that a server says; `None` if it may have a path in it.
+/// The name that a server says, if it is one word; a sentence or a path may be about the user.
 fn server_name(name: &str) -> Option<String> {
-    let is_plain = name.len() <= LONGEST_NAME && !name.contains(['/', '\\']);
+    let is_plain = name.len() <= LONGEST_NAME && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     if is_plain { Some(name.to_owned()) } else { None }
 }
 
@@ -348,5 +361,43 @@ fn server_version(text: &str) -> Option<String> {
     let line = host::version_in(text)?;
     let mut words = line.split(|c: char| !(c.is_ascii_alphanumeric() || ".-+_".contains(c)));
     let version = words.find(|word| word.contains('.') && word.bytes().any(|byte| byte.is_ascii_digit()))?;
-    Some(version.chars().take(LONGEST_NAME).collect())
+    Some(public_version(version))
+}
+
+/// A version up to what its maker may have written after it: `1.2.3-nightly.4` of `1.2.3-nightly.4+linux.jane`.
+fn public_version(version: &str) -> String {
+    const STAGES: [&str; 7] = ["alpha", "beta", "rc", "dev", "pre", "preview", "nightly"];
+    let mut end = 0;
+    for part in version.split_inclusive(['.', '-', '+', '_']) {
+        let word = part.trim_end_matches(['.', '-', '+', '_']);
+        let letters = word
+            .trim_start_matches(['v', 'g'])
+            .trim_end_matches(|c: char| c.is_ascii_digit());
+        if !letters.is_empty() && !STAGES.contains(&letters) {
+            break;
+        }
+        end += part.len();
+    }
+    let cut: String = version[..end].chars().take(LONGEST_NAME).collect();
+    cut.trim_end_matches(['.', '-', '+', '_']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_ends_where_its_maker_may_have_written_a_name() {
+        for (written, public) in [
+            ("0.0.104", "0.0.104"),
+            ("v0.17.1", "v0.17.1"),
+            ("1.96.0-nightly.20261101", "1.96.0-nightly.20261101"),
+            ("7.0.0-dev.20260416.1", "7.0.0-dev.20260416.1"),
+            ("2.0.0-beta3", "2.0.0-beta3"),
+            ("1.2.3-jane.acme", "1.2.3"),
+            ("1.2.3+linux.jane", "1.2.3"),
+        ] {
+            assert_eq!(public_version(written), public);
+        }
+    }
 }

@@ -65,7 +65,7 @@ fn a_running_tree_is_sampled_without_the_processes_that_share_its_group() {
 #[test]
 fn a_watch_ends_with_its_process_and_says_what_it_had_last() {
     let out = tempfile::tempdir().expect("there is a place for temporary files");
-    let watched = start("sleep 1; true");
+    let watched = start("sleep 5; true");
     let pid = watched.0.id().to_string();
     let report = report(&watch(&["--pid", &pid], &out.path().join("watched")));
     let said = report["findings"].to_string();

@@ -22,7 +22,7 @@ use tokio::task::AbortHandle;
 use tokio::time;
 
 #[cfg(unix)]
-pub use self::platform::ignores_hangup;
+pub use self::platform::ignores_signal;
 pub use self::platform::kill_pid;
 #[cfg(target_os = "linux")]
 pub use self::platform::signal_thread;

@@ -117,7 +117,7 @@ impl Builder {
             .recorded
             .messages
             .iter()
-            .any(|sent| matches!(sent.params, Params::Whole(_)));
+            .any(|sent| matches!(sent.params, Params::Whole(_)) && !matches!(sent.kind, SentKind::Cancel(_)));
         if self.recorded.initialize.is_none() && has_contents {
             return Err(BadRecording::of_file(
                 "it has no `initialize`, so its workspace and its editor are unknown",

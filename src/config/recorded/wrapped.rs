@@ -26,6 +26,8 @@ pub(super) fn read(source: impl BufRead) -> Result<Recorded, BadRecording> {
     for (line, entry) in (2..).zip(&mut reader) {
         let entry = entry.map_err(unreadable)?;
         if let Event::Relayed(relayed) = entry.event {
+            // What was answered before it was cancelled needs no cancellation.
+            let is_needed = relayed.from == Side::Client && relayed.method.as_deref() != Some("$/cancelRequest");
             let from = relayed.from;
             match heard(*relayed) {
                 Some(message) => builder.add(Heard {
@@ -34,7 +36,7 @@ pub(super) fn read(source: impl BufRead) -> Result<Recorded, BadRecording> {
                     from,
                     message,
                 })?,
-                None if from == Side::Client => builder.skip_unclear(),
+                None if is_needed => builder.skip_unclear(),
                 None => {}
             }
         }

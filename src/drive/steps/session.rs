@@ -128,7 +128,10 @@ impl<S: Stage> SessionPlayer<'_, '_, S> {
     fn parameters(&mut self, sent: &Sent) -> Option<Vec<Value>> {
         let mut all = match &sent.params {
             Params::Whole(params) => {
-                let params = self.mapping.moved(params);
+                let mut params = self.mapping.moved(params);
+                if sent.method == "workspace/didChangeWorkspaceFolders" {
+                    replay::keep_own_folders(&mut params["event"]["added"], self.scene.job);
+                }
                 vec![self.documents.follow(&sent.method, params)]
             }
             Params::Outline(outline) => {

@@ -9,6 +9,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
 
+use proctree::process::ignores_signal;
 use rustix::process::{Pid, Signal};
 use tokio::signal::unix::{self, SignalKind};
 
@@ -48,43 +49,45 @@ pub fn wait_until_ready(stream: &File, writes: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// The signals that are passed on, except those that this process was started to ignore.
+/// The signals that are passed on. Those that this process was started to ignore are `None`, since its server ignores them too.
 pub struct Signals {
     hangup: Option<unix::Signal>,
-    interrupt: unix::Signal,
-    quit: unix::Signal,
-    terminate: unix::Signal,
-    user_1: unix::Signal,
-    user_2: unix::Signal,
+    interrupt: Option<unix::Signal>,
+    quit: Option<unix::Signal>,
+    terminate: Option<unix::Signal>,
+    user_1: Option<unix::Signal>,
+    user_2: Option<unix::Signal>,
 }
 
 impl Signals {
     pub fn listen() -> io::Result<Signals> {
-        let hangup = if proctree::process::ignores_hangup() {
-            None
-        } else {
-            Some(unix::signal(SignalKind::hangup())?)
-        };
         Ok(Signals {
-            hangup,
-            interrupt: unix::signal(SignalKind::interrupt())?,
-            quit: unix::signal(SignalKind::quit())?,
-            terminate: unix::signal(SignalKind::terminate())?,
-            user_1: unix::signal(SignalKind::user_defined1())?,
-            user_2: unix::signal(SignalKind::user_defined2())?,
+            hangup: listen_unless_ignored(Signal::HUP)?,
+            interrupt: listen_unless_ignored(Signal::INT)?,
+            quit: listen_unless_ignored(Signal::QUIT)?,
+            terminate: listen_unless_ignored(Signal::TERM)?,
+            user_1: listen_unless_ignored(Signal::USR1)?,
+            user_2: listen_unless_ignored(Signal::USR2)?,
         })
     }
 
     pub async fn next(&mut self) -> Signal {
         tokio::select! {
             Some(()) = received(self.hangup.as_mut()) => Signal::HUP,
-            _ = self.interrupt.recv() => Signal::INT,
-            _ = self.quit.recv() => Signal::QUIT,
-            _ = self.terminate.recv() => Signal::TERM,
-            _ = self.user_1.recv() => Signal::USR1,
-            _ = self.user_2.recv() => Signal::USR2,
+            Some(()) = received(self.interrupt.as_mut()) => Signal::INT,
+            Some(()) = received(self.quit.as_mut()) => Signal::QUIT,
+            Some(()) = received(self.terminate.as_mut()) => Signal::TERM,
+            Some(()) = received(self.user_1.as_mut()) => Signal::USR1,
+            Some(()) = received(self.user_2.as_mut()) => Signal::USR2,
         }
     }
+}
+
+fn listen_unless_ignored(signal: Signal) -> io::Result<Option<unix::Signal>> {
+    if ignores_signal(signal.as_raw()) {
+        return Ok(None);
+    }
+    unix::signal(SignalKind::from_raw(signal.as_raw())).map(Some)
 }
 
 async fn received(signal: Option<&mut unix::Signal>) -> Option<()> {

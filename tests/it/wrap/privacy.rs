@@ -43,7 +43,7 @@ fn said_by_editor() -> Vec<Value> {
 fn said_by_server() -> Vec<Value> {
     let uri = format!("file:///home/{WORD}/{WORD}.py");
     vec![
-        json!({"id": WORD, "result": {"capabilities": {WORD: WORD}, "serverInfo": {"name": "/home/canary/server", "version": "1.2.3 built in /home/canary"}}}),
+        json!({"id": WORD, "result": {"capabilities": {WORD: WORD}, "serverInfo": {"name": "project of canary", "version": "1.2.3-canary.1 built in /home/canary"}}}),
         json!({"id": 90, "method": "workspace/configuration", "params": {"items": [{"section": WORD, "scopeUri": uri}]}}),
         json!({"id": 91, "method": "client/registerCapability", "params": {"registrations": [
             {"id": WORD, "method": format!("{WORD}/method"), "registerOptions": {WORD: WORD}},

@@ -197,10 +197,10 @@ pub fn signal_thread(process: u32, thread: u32, signal: i32) -> io::Result<()> {
 
 /// True if the parent process wants lsp-soak to outlive the terminal, as `nohup` does.
 #[expect(unsafe_code, reason = "no safe wrapper asks what a signal does now")]
-pub fn ignores_hangup() -> bool {
+pub fn ignores_signal(signal: i32) -> bool {
     let mut now = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: with no new action this only writes the present one to `now`, which outlives the call.
-    let failed = unsafe { libc::sigaction(libc::SIGHUP, std::ptr::null(), now.as_mut_ptr()) } != 0;
+    let failed = unsafe { libc::sigaction(signal, std::ptr::null(), now.as_mut_ptr()) } != 0;
     // SAFETY: all zeroes is a valid `sigaction` (the default action), should the call not have written one.
     let now = unsafe { now.assume_init() };
     !failed && now.sa_sigaction == libc::SIG_IGN
