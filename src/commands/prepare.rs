@@ -112,7 +112,7 @@ pub(super) fn impossible_checkouts(loaded: &Loaded) -> Vec<(String, String)> {
             let place = format!("`checkout` in phase `{}` of `{}`", phase.name, loaded.scenario.name);
             if let Some((why, cure)) = repository::problem(root) {
                 mistakes.push((format!("{place}: {why}"), cure));
-            } else if !repository::has_commit(root, &options.rev) {
+            } else if !is_earlier_checkout(&options.rev) && !repository::has_commit(root, &options.rev) {
                 let title = format!("{place}: `{}` has no commit `{}`", root.display(), options.rev);
                 let cure = "name a branch, tag or commit that `git rev-parse` knows there".to_owned();
                 mistakes.push((title, cure));
@@ -121,6 +121,12 @@ pub(super) fn impossible_checkouts(loaded: &Loaded) -> Vec<(String, String)> {
     }
     mistakes.dedup();
     mistakes
+}
+
+/// True for `@{-1}` and the like, which is known only in the run.
+fn is_earlier_checkout(rev: &str) -> bool {
+    let number = rev.strip_prefix("@{-").and_then(|rest| rest.strip_suffix('}'));
+    number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
 /// The mistake of a `start` whose `root` is no directory of the workspace, and its cure.

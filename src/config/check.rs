@@ -171,6 +171,10 @@ impl Check<'_, '_> {
                         "the server is already running",
                         "write `{ restart = {} }` to stop it and start a new one",
                     ),
+                    (Step::Restart(_), true) if scenario.start().instances.get() > 1 => {
+                        let cure = "leave out `instances` of `start`, or the restart";
+                        self.add(&path, "`restart` with several windows", cure);
+                    }
                     (_, true) => {}
                     (_, false) if unsure => {}
                     (step, false) => {

@@ -189,7 +189,7 @@ impl<'a, S: Stage> Asker<'a, S> {
             deadline: limit.unwrap_or(self.deadline) + fault::GRACE,
             keep: keeps_body,
             parks: limit.is_some(),
-            cancel_after: None,
+            cancel_after: self.cancel_after,
         };
         let reply = tokio::select! {
             biased;

@@ -21,6 +21,20 @@ pub struct OtherWindow {
     documents: OpenDocuments,
 }
 
+/// The ending of a server that is gone is that of this window, not of the first. A tree that was killed for its memory has
+/// another one.
+async fn name_ending<T>(
+    result: Result<T, Stop>,
+    session: &Session,
+    stage: &impl Stage,
+    during: String,
+) -> Result<T, Stop> {
+    match result {
+        Err(Stop::Gone) if !stage.is_over_limit() => Err(Stop::Ended(session.ending_after_exit(during).await)),
+        other => other,
+    }
+}
+
 impl OtherWindow {
     /// Opens window number `window`, the first of which is 0, and waits until its server is ready.
     pub async fn start<S: Stage>(
@@ -31,7 +45,9 @@ impl OtherWindow {
         deadline: Option<Duration>,
     ) -> Result<OtherWindow, Stop> {
         let mut session = Session::spawn(job, stage, 0, window)?;
-        session.handshake(job, stage, deadline).await?;
+        let shaken = session.handshake(job, stage, deadline).await;
+        let during = format!("the start of window {}", window + 1);
+        name_ending(shaken, &session, stage, during).await?;
         Ok(OtherWindow { session, documents })
     }
 
@@ -40,7 +56,7 @@ impl OtherWindow {
     }
 
     /// Opens or closes documents as the first window does. Returns the notifications that this took.
-    pub async fn follow<S: Stage>(&mut self, scene: &Scene<'_, S>, step: &Step) -> Result<u64, Stop> {
+    pub async fn follow<S: Stage>(&mut self, scene: &Scene<'_, S>, step: &Step, during: &str) -> Result<u64, Stop> {
         let patience = scene.job.scenario.deadline().0;
         let asker = Asker::new(&self.session.client, scene.stage, patience);
         let own = Scene {
@@ -52,11 +68,12 @@ impl OtherWindow {
             place: scene.place.clone(),
             last: scene.last,
         };
-        tokio::select! {
+        let followed = tokio::select! {
             biased;
-            followed = steps::follow(&own, &mut self.documents, step) => followed?,
-            stop = self.session.fault(scene.stage, patience) => return Err(stop),
-        }
+            followed = steps::follow(&own, &mut self.documents, step) => followed,
+            stop = self.session.fault(scene.stage, patience) => Err(stop),
+        };
+        name_ending(followed, &self.session, scene.stage, during.to_owned()).await?;
         let (_, _, notifications) = asker.tally();
         Ok(notifications)
     }

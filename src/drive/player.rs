@@ -184,6 +184,7 @@ impl<'a, S: Stage> Player<'a, S> {
         self.stage.record(Event::PhaseDriven(place.clone()));
         self.during = format!("phase `{}`, settling", phase.name);
         let mut frame = self.settle(phase, place.clone()).await?;
+        self.require_health().await?;
         if steps::releases_at_checkpoints(self.job) {
             // Memory released before this sample was released without force.
             self.stage.sample().await;
@@ -362,8 +363,10 @@ impl<'a, S: Stage> Player<'a, S> {
             stop = session.fault(self.stage, deadline) => Err(stop),
         };
         (end.requests, end.hits, end.notifications) = asker.tally();
-        for window in &mut self.other_windows {
-            end.notifications += window.follow(&scene, step).await?;
+        if result.is_ok() {
+            for window in &mut self.other_windows {
+                end.notifications += window.follow(&scene, step, &self.during).await?;
+            }
         }
         end.parked = asker.parked();
         end.cancelled = asker.cancelled();

@@ -33,11 +33,8 @@ pub fn problem(root: &Path) -> Option<(String, String)> {
     None
 }
 
-/// True if `rev` names a commit there, or one that was checked out before, which is known only in the run.
+/// True if `rev` names a commit there.
 pub fn has_commit(root: &Path, rev: &str) -> bool {
-    if rev.starts_with("@{-") {
-        return true;
-    }
     let asked = Command::new("git")
         .arg(format!("--git-dir={}", root.join(".git").display()))
         .args(["rev-parse", "--quiet", "--verify", "--end-of-options"])

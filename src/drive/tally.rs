@@ -53,7 +53,8 @@ impl Tally {
             self.found.insert(end.phase.phase);
         }
         // What the step cancelled is answered by that.
-        let expects = ask.expect == Expect::Something && end.cancelled == 0;
+        let uncancelled = end.requests - end.cancelled;
+        let expects = ask.expect == Expect::Something && (uncancelled > 0 || end.requests == 0);
         // An optional step needs no place either.
         let must_ask = expects && !ask.optional;
         let place = (end.phase.phase, end.step);
@@ -68,7 +69,7 @@ impl Tally {
             return;
         }
         // Nothing may be the correct answer; an error never is.
-        let refused = end.requests > 0 && empty.errors == end.requests;
+        let refused = uncancelled > 0 && empty.errors == uncancelled;
         if end.requests == 0 {
             once(&mut self.silent, (end.phase.phase, must_ask, empty));
         } else if refused || (expects && end.hits == 0) {

@@ -39,8 +39,8 @@ pub struct Cut {
 const COUNTS: [&str; 3] = ["files", "per-file", "times"];
 
 /// Keys that say how a scenario is measured and not what is played.
-const MEASURING: [&str; 9] = [
-    "format", "name", "seed", "workspace", "readiness", "settle", "deadline", "collect", "phase",
+const MEASURING: [&str; 10] = [
+    "format", "name", "seed", "workspace", "readiness", "settle", "deadline", "collect", "phase", "result",
 ];
 
 const PHASE: &str = "phase";

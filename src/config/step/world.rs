@@ -119,6 +119,12 @@ impl TryFrom<String> for PathBelow {
                 "`{text}` may lead out of the workspace: write a path below it, with `/` and without `.` and `..`"
             ));
         }
+        // What git reads there may name commands that it runs.
+        if text.split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
+            return Err(format!(
+                "`{text}` lies in a git repository, which only `checkout` changes"
+            ));
+        }
         if in_round(&text, 1).contains("${") {
             return Err(format!("`{text}` has an unknown placeholder: there is `${{round}}`"));
         }
@@ -175,7 +181,8 @@ mod tests {
     #[test]
     fn a_path_that_may_lead_out_of_the_workspace_is_refused() {
         for path in [
-            "../a", "/etc/passwd", "a/../../b", "C:/a", "a\\b", ".", "./a", "", "a/", "a${n}",
+            "../a", "/etc/passwd", "a/../../b", "C:/a", "a\\b", ".", "./a", "", "a/", "a${n}", ".git/config",
+            "a/.GIT/b",
         ] {
             assert!(PathBelow::try_from(path.to_owned()).is_err(), "{path}");
         }

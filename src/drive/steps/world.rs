@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::SystemTime;
+use std::pin::pin;
+use std::process::{ExitStatus, Stdio};
+use std::time::{Duration, SystemTime};
 
 use lsp_types::WorkspaceFolder;
 use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, Command};
 
 use crate::config::Step;
 use crate::config::files::{self, FileState};
@@ -16,6 +19,7 @@ use crate::drive::documents::{OpenDocuments, run_blocking};
 use crate::drive::session::workspace_folder;
 use crate::drive::{Stage, Stop};
 use lsp::position::strip_bom;
+use proctree::host::TiedProgram;
 use record::regular_file;
 use record::{Event, Warning, WarningKind};
 
@@ -25,6 +29,24 @@ use super::{Cadence, Scene};
 
 /// Most bytes of a file that a step changes.
 const MOST: u64 = 64 << 20;
+
+/// Most bytes of what a command says that are kept.
+const MOST_SAID: u64 = 64 << 10;
+
+/// Longest wait for the last words of a command that has ended.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
+/// Variables that lead git to another repository, or that configure it.
+const GIT_VARIABLES: [&str; 8] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_COMMON_DIR",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+];
 
 /// Plays a step of this file; any other does nothing.
 pub async fn change<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, step: &Step) -> Result<(), Stop> {
@@ -76,11 +98,8 @@ async fn chosen_files<S: Stage>(scene: &Scene<'_, S>, options: &Disk, round: u32
     let shown = glob.as_str().to_owned();
     let found = run_blocking(move || {
         let found = files::find(&root, &glob, &[])?;
-        Ok(found
-            .files
-            .into_iter()
-            .map(|below| root.join(below))
-            .collect::<Vec<PathBuf>>())
+        let files = found.files.into_iter().filter(|below| !is_in_repository(below));
+        Ok(files.map(|below| root.join(below)).collect::<Vec<PathBuf>>())
     });
     let mut found = found
         .await
@@ -267,16 +286,25 @@ async fn shell<S: Stage>(scene: &Scene<'_, S>, documents: &mut OpenDocuments, op
     let line = in_round(&options.command, scene.place.phase.cycle + 1);
     let shown = format!("run `{line}`");
     let before = snapshot(root).await?;
-    let mut command = tokio::process::Command::new("sh");
-    command.arg("-c").arg(&line);
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(&line).stdout(Stdio::null());
     let patience = scene.deadline(options.deadline);
-    match tokio::time::timeout(patience, output(&mut command, root, &shown)).await {
-        Ok(output) => output?,
-        Err(_) => return Err(Stop::failed(shown)(io::ErrorKind::TimedOut.into())),
-    };
+    let (child, _tied) = start(&mut command, root, &shown)?;
+    match tokio::time::timeout(patience, finish(child)).await {
+        Ok(finished) => {
+            let (status, said) = finished.map_err(Stop::failed(&shown))?;
+            require_success(status, &said, shown)?;
+        }
+        Err(_elapsed) => return Err(Stop::failed(shown)(io::ErrorKind::TimedOut.into())),
+    }
     let changes = differences(&before, &snapshot(root).await?);
     note_changes(scene, &watched_changes(scene, &changes));
     announce(scene, documents, &changes).await
+}
+
+/// True for the files of a git repository, where git reads commands that it runs.
+fn is_in_repository(below: &Path) -> bool {
+    below.iter().any(|part| part.eq_ignore_ascii_case(".git"))
 }
 
 async fn snapshot(root: &Path) -> Result<BTreeMap<PathBuf, FileState>, Stop> {
@@ -305,7 +333,7 @@ fn differences(before: &BTreeMap<PathBuf, FileState>, after: &BTreeMap<PathBuf, 
 
 /// The output of git in the copy. No hook of the repository runs, and no variable leads git to another repository.
 async fn git(root: &Path, words: &[&str]) -> Result<String, Stop> {
-    let mut command = tokio::process::Command::new("git");
+    let mut command = Command::new("git");
     command
         .args(["--git-dir=.git", "--work-tree=."])
         .args([
@@ -315,35 +343,65 @@ async fn git(root: &Path, words: &[&str]) -> Result<String, Stop> {
             "core.fsmonitor=false",
             "-c",
             "core.quotePath=false",
+            "-c",
+            "core.logAllRefUpdates=true",
+            "-c",
+            "submodule.recurse=false",
         ])
         .args(words);
-    output(&mut command, root, &format!("run `git {}`", words.join(" "))).await
+    let shown = format!("run `git {}`", words.join(" "));
+    command.stdout(Stdio::piped());
+    let (child, _tied) = start(&mut command, root, &shown)?;
+    let output = child.wait_with_output().await.map_err(Stop::failed(&shown))?;
+    require_success(output.status, &String::from_utf8_lossy(&output.stderr), shown)?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The output of a command in the copy, which must succeed; `shown` is what it does, for messages.
-async fn output(command: &mut tokio::process::Command, root: &Path, shown: &str) -> Result<String, Stop> {
+/// Starts a command in the copy; `shown` is what it does, for messages.
+fn start(command: &mut Command, root: &Path, shown: &str) -> Result<(Child, TiedProgram), Stop> {
     command
         .current_dir(root)
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
-    for variable in [
-        "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR",
-    ] {
+    for variable in GIT_VARIABLES {
         command.env_remove(variable);
     }
     #[cfg(unix)]
     proctree::child::tie(command.as_std_mut());
-    let started = proctree::host::start(|| command.spawn(), tokio::process::Child::id);
-    let (child, _tied) = started.map_err(Stop::failed(shown))?;
-    let output = child.wait_with_output().await.map_err(Stop::failed(shown))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        let why = format!("{} {said}", output.status);
-        return Err(Stop::failed(shown)(io::Error::other(why)));
+    proctree::host::start(|| command.spawn(), Child::id).map_err(Stop::failed(shown))
+}
+
+/// Waits for a command whose output nobody needs. Returns the beginning of what it wrote to stderr. Processes that it leaves
+/// behind may hold that pipe.
+async fn finish(mut child: Child) -> io::Result<(ExitStatus, String)> {
+    let mut said = Vec::new();
+    let status = match child.stderr.take() {
+        None => child.wait().await?,
+        Some(mut stderr) => {
+            let mut listening = pin!(async {
+                (&mut stderr).take(MOST_SAID).read_to_end(&mut said).await?;
+                tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await
+            });
+            tokio::select! {
+                status = child.wait() => {
+                    // The last words may still be in the pipe.
+                    let _ = tokio::time::timeout(LAST_WORDS, listening).await;
+                    status?
+                }
+                _ = &mut listening => child.wait().await?,
+            }
+        }
+    };
+    Ok((status, String::from_utf8_lossy(&said).into_owned()))
+}
+
+fn require_success(status: ExitStatus, said: &str, shown: String) -> Result<(), Stop> {
+    if status.success() {
+        return Ok(());
     }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    let why = format!("{status} {}", said.trim());
+    Err(Stop::failed(shown)(io::Error::other(why)))
 }
 
 /// `settings`: the profile's settings with these in them, from now on.
