@@ -31,7 +31,8 @@ pub use cold::Cold;
 pub use gate::{Gate, Holding, Inconclusive};
 pub use init::Init;
 pub use options::{
-    Exports, Measuring, Output, Processors, Recording, Repeating, ScenarioOptions, ServerExtras, ServerOptions, Voice,
+    Exports, Measuring, Output, Processors, Recording, Repeating, ScenarioOptions, Searching, ServerExtras,
+    ServerOptions, Voice,
 };
 pub use replay::Replay;
 pub use shared::shared_options;

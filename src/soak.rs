@@ -158,18 +158,13 @@ async fn leave(
         session.give_up();
     }
     live.driven();
-    match by {
-        StopBy::Shutdown => {}
-        StopBy::Kill => return shutdown::kill(&session, live).await,
-        StopBy::EditorDies => return shutdown::orphan(&mut session, live, job.scenario.deadline().0).await,
-    }
     let is_killed = matches!(ending, Some(OverLimit { .. }));
     let at_once = async {
         if !is_killed {
             pressed_twice(interrupt, live).await;
         }
     };
-    shutdown::close(&session, live, at_once).await;
+    shutdown::stop(&mut session, live, by, job.scenario.deadline().0, at_once).await;
 }
 
 /// Plays the scenario on the server, or runs the command to its end.

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueHint};
 
-use crate::config::values::{CpuList, Format, Lenses, LookPlan, ServerText, cpus, looks};
+use crate::config::values::{Lenses, LookPlan, ServerText, looks};
 use base::units::Share;
 
-use super::options::{Exports, Measuring, ScenarioOptions, ServerExtras, Voice};
+use super::options::{ScenarioOptions, Searching, ServerExtras};
 
 /// `lsp-soak bisect`.
 #[derive(Debug, Args)]
@@ -67,21 +67,11 @@ pub struct Bisect {
     pub extra: ServerExtras,
     #[command(flatten)]
     pub scenario_options: ScenarioOptions,
-    #[command(flatten)]
-    pub measuring: Measuring,
-    /// Restrict everything that is started to these processors, such as 0-3,6 (Linux)
-    #[arg(long, value_name = "LIST", value_parser = cpus, hide_short_help = true, help_heading = "Measuring")]
-    pub cpus: Option<CpuList>,
     /// Directory for the records and the result [default: reports/UTC-SCENARIO]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
-    /// Format to print
-    #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_SWEEPS), default_value = "terminal", help_heading = "Output")]
-    pub format: Format,
     #[command(flatten)]
-    pub exports: Exports,
-    #[command(flatten)]
-    pub voice: Voice,
+    pub searching: Searching,
 }
 
 const BISECTS: &str = "\

@@ -159,6 +159,33 @@ pub struct Processors {
     pub job: Option<Job>,
 }
 
+/// How a command measures and prints that searches with one run after the other.
+#[derive(Clone, Debug, Args)]
+pub struct Searching {
+    #[command(flatten)]
+    pub measuring: Measuring,
+    /// Restrict everything that is started to these processors, such as 0-3,6 (Linux)
+    #[arg(long, value_name = "LIST", value_parser = cpus, hide_short_help = true, help_heading = "Measuring")]
+    pub cpus: Option<CpuList>,
+    /// Format to print
+    #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_SWEEPS), default_value = "terminal", help_heading = "Output")]
+    pub format: Format,
+    #[command(flatten)]
+    pub exports: Exports,
+    #[command(flatten)]
+    pub voice: Voice,
+}
+
+impl Searching {
+    pub fn processors(&self) -> Processors {
+        Processors {
+            cpus: self.cpus.clone(),
+            jobs: 1,
+            job: None,
+        }
+    }
+}
+
 fn huge_pages() -> impl TypedValueParser<Value = HugePages> {
     let modes = [
         ("never", "No huge pages"),

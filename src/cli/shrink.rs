@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use crate::config::values::{CpuList, Format, Lenses, ServerText, cpus};
+use crate::config::values::{Lenses, ServerText};
 use base::units::Span;
 
-use super::options::{Exports, Measuring, ScenarioOptions, ServerExtras, Voice};
+use super::options::{ScenarioOptions, Searching, ServerExtras};
 
 /// `lsp-soak shrink`.
 #[derive(Debug, Args)]
@@ -42,21 +42,11 @@ pub struct Shrink {
     /// Measure memory as shipped or purged
     #[arg(long, value_enum, value_name = "LENS", default_value_t, help_heading = "Measuring")]
     pub lens: Lenses,
-    #[command(flatten)]
-    pub measuring: Measuring,
-    /// Restrict everything that is started to these processors, such as 0-3,6 (Linux)
-    #[arg(long, value_name = "LIST", value_parser = cpus, hide_short_help = true, help_heading = "Measuring")]
-    pub cpus: Option<CpuList>,
     /// Directory for shrunk.toml, its workspace and all records [default: reports/UTC-SCENARIO]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub out: Option<PathBuf>,
-    /// Format to print
-    #[arg(long, value_name = "FORMAT", value_parser = Format::among(&Format::OF_SWEEPS), default_value = "terminal", help_heading = "Output")]
-    pub format: Format,
     #[command(flatten)]
-    pub exports: Exports,
-    #[command(flatten)]
-    pub voice: Voice,
+    pub searching: Searching,
 }
 
 const EXAMPLES: &str = "\

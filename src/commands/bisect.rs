@@ -33,7 +33,7 @@ fn bisect(options: &cli::Bisect, place: Place, interrupt: &Interrupt) -> anyhow:
     let plan = BisectPlan::from_typed(options, &place)?;
     let out = place.directory(&plan.scenario)?;
     // Exports may go into the new directory.
-    let output = OutputPlan::from_typed(options.format, &options.exports, None, options.voice)?;
+    let output = OutputPlan::of_search(&options.searching)?;
     let talk = plan.campaign.talk;
     if talk != Verbosity::Quiet {
         for note in &plan.notes {

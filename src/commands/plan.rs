@@ -24,6 +24,11 @@ pub struct CampaignPlan {
 }
 
 impl CampaignPlan {
+    /// The plan of a command that searches.
+    pub fn of_search(command: &'static str, searching: &cli::Searching) -> anyhow::Result<CampaignPlan> {
+        CampaignPlan::from_typed(command, &searching.processors(), &searching.measuring, searching.voice)
+    }
+
     /// The plan of `command`. From here on this process keeps to its processors.
     pub fn from_typed(
         command: &'static str,
@@ -60,6 +65,11 @@ pub struct OutputPlan {
 impl OutputPlan {
     pub fn from_output(typed: &cli::Output) -> anyhow::Result<OutputPlan> {
         OutputPlan::from_typed(typed.format, &typed.exports, typed.export_csv.as_deref(), typed.voice)
+    }
+
+    /// What a command that searches prints.
+    pub fn of_search(searching: &cli::Searching) -> anyhow::Result<OutputPlan> {
+        OutputPlan::from_typed(searching.format, &searching.exports, None, searching.voice)
     }
 
     /// An unwritable file is refused here, before any measurement.

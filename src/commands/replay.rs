@@ -25,7 +25,8 @@ pub fn run(options: cli::Replay, place: Place, interrupt: &Interrupt) -> anyhow:
     super::run::play_as("replay", &options.into_run(), place, interrupt)
 }
 
-fn read(file: &Path) -> anyhow::Result<Recorded> {
+/// The recorded session of a file, or its mistake with a cure.
+pub(super) fn read(file: &Path) -> anyhow::Result<Recorded> {
     recorded::read(file).map_err(|mistake| {
         let words = mistake.words(&file.display().to_string());
         Mistakes(format!("error: {words}: {}", mistake.cure)).into()

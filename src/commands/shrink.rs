@@ -22,7 +22,7 @@ use report::shrink::{Confirmation, Extent, Shrunk, document, json};
 use super::formats::{self, Printable};
 use super::plan::{CampaignPlan, OutputPlan};
 use super::resume::Place;
-use super::{Mistakes, exports, output, prepare, say, when};
+use super::{exports, output, prepare, replay, say, when};
 use draft::Draft;
 use search::{Candidate, SHRUNK, Search, ShrinkPlan, Stopped, copied_files};
 
@@ -35,7 +35,7 @@ pub fn run(options: &cli::Shrink, place: Place, interrupt: &Interrupt) -> anyhow
     let (plan, loaded) = understand(options, &place)?;
     let out = place.directory(&loaded)?;
     // Exports may go into the new directory.
-    let output = OutputPlan::from_typed(options.format, &options.exports, None, options.voice)?;
+    let output = OutputPlan::of_search(&options.searching)?;
     let mut search = Search::new(&plan, &out, interrupt)?;
     let found = shrink(&mut search, &plan)?;
     let shrunk = Shrunk {
@@ -113,12 +113,7 @@ fn shrink(search: &mut Search<'_>, plan: &ShrinkPlan) -> anyhow::Result<Found> {
 
 /// What is shrunk, or every mistake. Nothing was started yet.
 fn understand(options: &cli::Shrink, place: &Place) -> anyhow::Result<(ShrinkPlan, Loaded)> {
-    let processors = cli::Processors {
-        cpus: options.cpus.clone(),
-        jobs: 1,
-        job: None,
-    };
-    let campaign = CampaignPlan::from_typed("shrink", &processors, &options.measuring, options.voice)?;
+    let campaign = CampaignPlan::of_search("shrink", &options.searching)?;
     if options.lens == Lenses::Both {
         bail!("a condition is judged through one lens: use --lens purged, or leave it out");
     }
@@ -182,10 +177,7 @@ fn refuse<T>(mistakes: MistakeReport) -> anyhow::Result<T> {
 /// in the header of a record, or that a recorded session amounts to, is written into `scratch`.
 fn scenario_of(subject: &Path, scratch: &Path) -> anyhow::Result<(PathBuf, Option<PathBuf>)> {
     if recorded::is_recorded(subject) {
-        let session = recorded::read(subject).map_err(|mistake| {
-            let words = mistake.words(&subject.display().to_string());
-            Mistakes(format!("error: {words}: {}", mistake.cure))
-        })?;
+        let session = replay::read(subject)?;
         let path = scratch.join("recorded.toml");
         files::write(&path, &recorded::outline::text("session", &session), "make room")?;
         return Ok((path, None));

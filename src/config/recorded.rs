@@ -239,6 +239,18 @@ pub fn read(path: &Path) -> Result<Recorded, BadRecording> {
     }
 }
 
+/// The value on each line that is not blank, with the line's number from 1. `cure` is for a line that is not JSON.
+fn json_lines<'t>(
+    text: &'t str,
+    cure: &'static str,
+) -> impl Iterator<Item = Result<(usize, Value), BadRecording>> + use<'t> {
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    lines.map(move |(number, line)| match serde_json::from_str(line) {
+        Ok(value) => Ok((number, value)),
+        Err(error) => Err(BadRecording::at(number, format!("it is not JSON: {error}"), cure)),
+    })
+}
+
 fn unreadable(error: io::Error) -> BadRecording {
     BadRecording::of_file(format!("cannot be read: {}", reason(&error)), OTHER_FILE)
 }

@@ -5,7 +5,7 @@ mod settle;
 
 use std::time::Duration;
 
-use crate::config::step::{Restart, Start, StopBy};
+use crate::config::step::{Restart, Start};
 use crate::config::{Phase, Profile, ReadinessLimits, Repeat, Scenario, Step};
 use base::units;
 use record::{Ending, Event, PhaseRef, StepEnd, StepStart, Warning, WarningKind, WindowStart};
@@ -380,7 +380,7 @@ impl<'a, S: Stage> Player<'a, S> {
             && end.cancelled == 0
         {
             let text = format!(
-                "`{}` cancelled no request after {patience}: the server had answered, or answered all the same",
+                "`{}` cancelled no request after {patience}: the server had answered before, or answered in spite of it",
                 end.name
             );
             self.stage.record(Event::Warning(Warning {
@@ -427,11 +427,8 @@ impl<'a, S: Stage> Player<'a, S> {
     async fn restart(&mut self, options: &Restart) -> Result<(), Stop> {
         // The session stays in place: an interrupt handler shuts it down.
         if let Some(session) = &mut self.session {
-            match options.by {
-                StopBy::Shutdown => shutdown::close(session, self.stage, std::future::pending()).await,
-                StopBy::Kill => shutdown::kill(session, self.stage).await,
-                StopBy::EditorDies => shutdown::orphan(session, self.stage, self.job.scenario.deadline().0).await,
-            }
+            let patience = self.job.scenario.deadline().0;
+            shutdown::stop(session, self.stage, options.by, patience, std::future::pending()).await;
         }
         // Settings and folders that the scenario has changed stay as they are.
         let answers = self.session.as_ref().map(|session| session.client.answers());

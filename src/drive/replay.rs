@@ -108,14 +108,14 @@ mod tests {
             uris: vec!["file:///home/a%20b".to_owned()],
             paths: Vec::new(),
         };
-        let mapping = Mapping::new(&root, std::path::Path::new("/work"));
+        let mapping = Mapping::new(&root, std::path::Path::new("/copy"));
         let moved = mapping.moved(&json!({
             "uri": "file:///home/a%20b/x.py", "root": "file:///home/a%20b", "path": "/home/a b/y", "other": "/home/a bc",
             "file:///home/a%20b/k": ["file:///home/a%20bc", 1],
         }));
         let expected = json!({
-            "uri": "file:///work/x.py", "root": "file:///work", "path": "/work/y", "other": "/home/a bc",
-            "file:///work/k": ["file:///home/a%20bc", 1],
+            "uri": "file:///copy/x.py", "root": "file:///copy", "path": "/copy/y", "other": "/home/a bc",
+            "file:///copy/k": ["file:///home/a%20bc", 1],
         });
         assert_eq!(moved, expected);
     }

@@ -10,12 +10,29 @@ use record::{Close, Event, Shutdown, ShutdownReply, ShutdownStage, Warning, Warn
 
 use super::Stage;
 use super::session::Session;
+use crate::config::step::StopBy;
 
 /// Time limit for processes of the tree to exit after their server.
 const FOLLOW: Duration = Duration::from_secs(2);
 
+/// Stops the server in this way and records its end; `patience` is that of a server whose editor dies. A polite shutdown ends in a
+/// kill when `at_once` ends first.
+pub async fn stop(
+    session: &mut Session,
+    stage: &impl Stage,
+    by: StopBy,
+    patience: Duration,
+    at_once: impl Future<Output = ()>,
+) {
+    match by {
+        StopBy::Shutdown => close(session, stage, at_once).await,
+        StopBy::Kill => kill(session, stage).await,
+        StopBy::EditorDies => orphan(session, stage, patience).await,
+    }
+}
+
 /// Shuts the server and its processes down and records their end; kills them at once when `at_once` ends first.
-pub async fn close(session: &Session, stage: &impl Stage, at_once: impl Future<Output = ()>) {
+async fn close(session: &Session, stage: &impl Stage, at_once: impl Future<Output = ()>) {
     stage.record(Event::ShutdownBegan);
     let mut at_once = pin!(at_once);
     let (mut shutdown, advice) = tokio::select! {
@@ -39,7 +56,7 @@ pub async fn close(session: &Session, stage: &impl Stage, at_once: impl Future<O
 }
 
 /// Kills the server and its processes, and records their end.
-pub async fn kill(session: &Session, stage: &impl Stage) {
+async fn kill(session: &Session, stage: &impl Stage) {
     stage.record(Event::ShutdownBegan);
     stage.sample().await;
     let mut shutdown = session.kill().await;
@@ -48,7 +65,7 @@ pub async fn kill(session: &Session, stage: &impl Stage) {
 }
 
 /// Lets the editor die, gives the server `patience` to end by itself, and records its end and what it left.
-pub async fn orphan(session: &mut Session, stage: &impl Stage, patience: Duration) {
+async fn orphan(session: &mut Session, stage: &impl Stage, patience: Duration) {
     stage.record(Event::ShutdownBegan);
     stage.sample().await;
     let mut shutdown = session.orphan(patience, stage.private()).await;

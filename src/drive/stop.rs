@@ -62,6 +62,19 @@ pub struct StoppedServer {
     pub took: Duration,
 }
 
+impl StoppedServer {
+    /// A server before any measure was taken: it may have ended already.
+    fn before_measures(server: &ServerProcess) -> StoppedServer {
+        StoppedServer {
+            stage: ShutdownStage::AlreadyGone,
+            reply: None,
+            exit_sent: None,
+            exit: server.exit(),
+            took: Duration::ZERO,
+        }
+    }
+}
+
 /// `shutdown`, `exit`, end of stdin, SIGTERM, SIGKILL: each only if the stage before failed.
 ///
 /// Requests of the server are answered meanwhile: some servers abort if a registration fails now. The caller handles
@@ -74,13 +87,7 @@ pub async fn shut_down(
     before_exit: impl Future<Output = ()>,
 ) -> StoppedServer {
     let started = Instant::now();
-    let mut stopped = StoppedServer {
-        stage: ShutdownStage::AlreadyGone,
-        reply: None,
-        exit_sent: None,
-        exit: server.exit(),
-        took: Duration::ZERO,
-    };
+    let mut stopped = StoppedServer::before_measures(server);
     if stopped.exit.is_none() {
         client.begin_shutdown();
         let (reply, exit) = ask(client, server, deadlines).await;
@@ -167,13 +174,7 @@ pub async fn orphan(
     read_kept: impl Future<Output = Option<u64>>,
 ) -> (StoppedServer, Orphaned) {
     let started = Instant::now();
-    let mut stopped = StoppedServer {
-        stage: ShutdownStage::AlreadyGone,
-        reply: None,
-        exit_sent: None,
-        exit: server.exit(),
-        took: Duration::ZERO,
-    };
+    let mut stopped = StoppedServer::before_measures(server);
     let mut orphaned = Orphaned {
         patience: patience.as_nanos() as u64,
         kept: None,

@@ -366,10 +366,11 @@ fn server_version(text: &str) -> Option<String> {
 
 /// A version up to what its maker may have written after it: `1.2.3-nightly.4` of `1.2.3-nightly.4+linux.jane`.
 fn public_version(version: &str) -> String {
+    const SEPARATORS: [char; 4] = ['.', '-', '+', '_'];
     const STAGES: [&str; 7] = ["alpha", "beta", "rc", "dev", "pre", "preview", "nightly"];
     let mut end = 0;
-    for part in version.split_inclusive(['.', '-', '+', '_']) {
-        let word = part.trim_end_matches(['.', '-', '+', '_']);
+    for part in version.split_inclusive(SEPARATORS) {
+        let word = part.trim_end_matches(SEPARATORS);
         let letters = word
             .trim_start_matches(['v', 'g'])
             .trim_end_matches(|c: char| c.is_ascii_digit());
@@ -379,7 +380,7 @@ fn public_version(version: &str) -> String {
         end += part.len();
     }
     let cut: String = version[..end].chars().take(LONGEST_NAME).collect();
-    cut.trim_end_matches(['.', '-', '+', '_']).to_owned()
+    cut.trim_end_matches(SEPARATORS).to_owned()
 }
 
 #[cfg(test)]

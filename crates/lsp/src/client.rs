@@ -85,7 +85,7 @@ pub struct RequestOptions {
     pub keep: bool,
     /// True if the server may leave it open while nothing changes.
     pub parks: bool,
-    /// Time after which the server is told that the answer is no longer wanted. The answer is awaited all the same.
+    /// Time after which the request is cancelled. Its answer is still awaited.
     pub cancel_after: Option<Duration>,
 }
 

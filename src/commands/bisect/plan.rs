@@ -3,7 +3,7 @@
 use anyhow::{Context, anyhow, bail};
 
 use crate::campaign::Repeating;
-use crate::cli::{Bisect, Processors};
+use crate::cli::Bisect;
 use crate::commands::lenses::servers_through_deciding;
 use crate::commands::plan::CampaignPlan;
 use crate::commands::resume::Place;
@@ -41,12 +41,7 @@ enum Asked {
 impl<'o> BisectPlan<'o> {
     /// The bisection of the command line, or every mistake in it. The ends are installed or built, and nothing was started yet.
     pub fn from_typed(options: &'o Bisect, place: &Place) -> anyhow::Result<BisectPlan<'o>> {
-        let processors = Processors {
-            cpus: options.cpus.clone(),
-            jobs: 1,
-            job: None,
-        };
-        let campaign = CampaignPlan::from_typed("bisect", &processors, &options.measuring, options.voice)?;
+        let campaign = CampaignPlan::of_search("bisect", &options.searching)?;
         if options.extra.preload.len() > 1 || options.lens == Some(Lenses::Both) {
             bail!("a bisection compares versions in one way: name one allocator with --preload, and one --lens");
         }

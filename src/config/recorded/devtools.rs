@@ -1,49 +1,34 @@
 //! Reads what `lsp-devtools record --to-file` writes: one message per line, without its time and without who sent it.
 
-use serde_json::Value;
-
 use record::Side;
 
 use super::builder::{Builder, Heard, Message, message};
-use super::{BadRecording, Recorded};
+use super::{BadRecording, Recorded, json_lines};
 
 pub(super) fn read(text: &str) -> Result<Recorded, BadRecording> {
     let mut builder = Builder::default();
-    for (index, line) in text.lines().enumerate() {
-        if line.trim().is_empty() {
-            continue;
-        }
-        let number = index + 1;
-        let mut value: Value = serde_json::from_str(line).map_err(|error| {
-            let title = format!("it is not JSON: {error}");
-            BadRecording::at(
-                number,
-                title,
-                "record without --format-message, so that each line is one message",
-            )
-        })?;
+    for line in json_lines(
+        text,
+        "record without --format-message, so that each line is one message",
+    ) {
+        let (number, mut value) = line?;
         let Some(message) = message(&mut value) else {
             let title = "it is no message of JSON-RPC";
             return Err(BadRecording::at(number, title, "record without --format-message"));
         };
-        match &message {
-            Message::Response { .. } => {}
-            Message::Request { method, .. } | Message::Notification { method, .. } => {
-                let Some(from) = sender(method) else {
-                    builder.skip_unclear();
-                    continue;
-                };
-                builder.add(Heard {
-                    line: number,
-                    at: None,
-                    from,
-                    message,
-                })?;
-                continue;
-            }
-        }
-        if let Message::Response { id, result } = message {
-            builder.add_response(&id, result);
+        let from = match &message {
+            Message::Request { method, .. } | Message::Notification { method, .. } => sender(method),
+            Message::Response { .. } => None,
+        };
+        match (from, message) {
+            (_, Message::Response { id, result }) => builder.add_response(&id, result),
+            (None, _) => builder.skip_unclear(),
+            (Some(from), message) => builder.add(Heard {
+                line: number,
+                at: None,
+                from,
+                message,
+            })?,
         }
     }
     builder.finish()

@@ -6,7 +6,7 @@ use serde_json::Value;
 use record::Side;
 
 use super::builder::{Builder, Heard, Message};
-use super::{BadRecording, Params, Recorded, Root};
+use super::{BadRecording, Params, Recorded, Root, json_lines};
 
 /// The placeholders of a file that names none.
 const URI: &str = "@PROJECT_ROOT_URI@";
@@ -15,19 +15,8 @@ const PATH: &str = "@PROJECT_ROOT@";
 pub(super) fn read(text: &str) -> Result<Recorded, BadRecording> {
     let mut builder = Builder::default();
     let mut is_first = true;
-    for (index, line) in text.lines().enumerate() {
-        if line.trim().is_empty() {
-            continue;
-        }
-        let number = index + 1;
-        let mut value: Value = serde_json::from_str(line).map_err(|error| {
-            let title = format!("it is not JSON: {error}");
-            BadRecording::at(
-                number,
-                title,
-                "each line is one object; record the file again if it was cut",
-            )
-        })?;
+    for line in json_lines(text, "each line is one object; record the file again if it was cut") {
+        let (number, mut value) = line?;
         if std::mem::take(&mut is_first) && value["kind"].is_null() {
             builder.set_root(Root {
                 uris: vec![placeholder(&value, "rootDirUriPlaceholder", URI)],

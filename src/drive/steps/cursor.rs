@@ -1,7 +1,7 @@
 //! Requests that an editor sends by itself while its cursor moves, and after a key that formats.
 
 use lsp_types::{Position, Range};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::config::step::{CursorWalk, EditMode, OnTypeFormatting};
 use crate::drive::document::Document;
@@ -11,7 +11,7 @@ use crate::drive::{Stage, Stop};
 use record::{Event, Warning, WarningKind};
 
 use super::documents::send;
-use super::positions::each;
+use super::positions::{ActionTrigger, Actions, each};
 use super::{Cadence, Scene, files, lanes};
 
 const ACTIONS: &str = "textDocument/codeAction";
@@ -59,10 +59,7 @@ pub async fn walk<S: Stage>(scene: &Scene<'_, S>, documents: &OpenDocuments, opt
             show_page(scene, document, page.number, is_new_document, &in_view).await?;
         }
         each(&at_cursor, lanes(options.ask()), async |method| {
-            match cursor_params(scene, document, target, method) {
-                Some(params) => scene.asker.ask(method, &params).await,
-                None => Ok(()),
-            }
+            ask_at_cursor(scene, document, target, method).await
         })
         .await?;
     }
@@ -114,30 +111,22 @@ async fn show_page<S: Stage>(
     Ok(())
 }
 
-/// The parameters of a request at the cursor; `None` of a signature where no call begins.
-fn cursor_params<S: Stage>(scene: &Scene<'_, S>, document: &Document, target: &Target, method: &str) -> Option<Value> {
+/// Sends one request of those at the cursor; a signature is requested only where a call begins.
+async fn ask_at_cursor<S: Stage>(
+    scene: &Scene<'_, S>,
+    document: &Document,
+    target: &Target,
+    method: &str,
+) -> Result<(), Stop> {
     let end = target.offset + target.name.len();
     match method {
         ACTIONS => {
-            let cursor = document.position(target.offset);
-            let diagnostics = scene
-                .session
-                .client
-                .diagnostics_at(document.uri().as_str(), Range::new(cursor, document.position(end)));
-            // 2: sent by the editor, not by its user.
-            let context = json!({ "diagnostics": diagnostics, "triggerKind": 2 });
-            let range = Range::new(cursor, cursor);
-            Some(json!({ "textDocument": document.identifier(), "range": range, "context": context }))
+            let params = Actions::at_name(scene, document, target, ActionTrigger::Automatic, &[]);
+            scene.asker.ask(method, &params).await
         }
-        SIGNATURE => {
-            let is_call = document.text()[end..].starts_with('(');
-            if is_call {
-                Some(json!(document.position_params(end + 1)))
-            } else {
-                None
-            }
-        }
-        _ => Some(json!(document.position_params(target.offset))),
+        SIGNATURE if !document.text()[end..].starts_with('(') => Ok(()),
+        SIGNATURE => scene.asker.ask(method, &document.position_params(end + 1)).await,
+        _ => scene.asker.ask(method, &document.position_params(target.offset)).await,
     }
 }
 

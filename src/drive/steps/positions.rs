@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::config::Step;
 use crate::config::step::{AtPositions, CallHierarchy, Calls, CodeAction, Completion, References, Rename};
 use crate::drive::ask::{Asker, Body};
+use crate::drive::document::Document;
 use crate::drive::documents::OpenDocuments;
 use crate::drive::target::{Target, TargetKind};
 use crate::drive::{Stage, Stop};
@@ -116,22 +117,7 @@ pub async fn code_action<S: Stage>(
     let targets = documents.targets(files(options.files), options.per_file.get() as usize, TargetKind::Name);
     each(&targets, lanes(options.ask()), async |target| {
         let document = documents.document(target.file);
-        let (start, end) = (
-            document.position(target.offset),
-            document.position(target.offset + target.name.len()),
-        );
-        // The diagnostics there: some servers offer only quick fixes.
-        let range = Range::new(start, end);
-        let context = ActionContext {
-            diagnostics: scene.session.client.diagnostics_at(document.uri().as_str(), range),
-            trigger_kind: 1,
-            only: &options.only,
-        };
-        let params = Actions {
-            text_document: document.identifier(),
-            range,
-            context,
-        };
+        let params = Actions::at_name(scene, document, target, ActionTrigger::Invoked, &options.only);
         let body = scene.asker.fetch(METHOD, &params).await?;
         for item in items(&body).into_iter().take(options.resolve as usize) {
             scene.asker.follow("codeAction/resolve", item).await?;
@@ -178,12 +164,47 @@ struct OfItem<'a> {
     item: &'a RawValue,
 }
 
+/// Parameters of a request for actions.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Actions<'a> {
+pub(super) struct Actions<'a> {
     text_document: TextDocumentIdentifier,
     range: Range,
     context: ActionContext<'a>,
+}
+
+/// Who asks for actions, as numbered by the protocol.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum ActionTrigger {
+    Invoked = 1,
+    Automatic = 2,
+}
+
+impl<'a> Actions<'a> {
+    /// Those on a name, or at the cursor before it where the editor asks by itself.
+    pub(super) fn at_name<S: Stage>(
+        scene: &Scene<'_, S>,
+        document: &Document,
+        target: &Target,
+        trigger: ActionTrigger,
+        only: &'a [String],
+    ) -> Actions<'a> {
+        let start = document.position(target.offset);
+        let name = Range::new(start, document.position(target.offset + target.name.len()));
+        Actions {
+            text_document: document.identifier(),
+            range: match trigger {
+                ActionTrigger::Invoked => name,
+                ActionTrigger::Automatic => Range::new(start, start),
+            },
+            context: ActionContext {
+                // Some servers offer only quick fixes.
+                diagnostics: scene.session.client.diagnostics_at(document.uri().as_str(), name),
+                trigger_kind: trigger as u8,
+                only,
+            },
+        }
+    }
 }
 
 #[derive(Serialize)]

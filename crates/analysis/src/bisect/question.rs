@@ -1,4 +1,4 @@
-//! What versions are told apart by, and what their runs say to it.
+//! The question by which versions are sorted to one end or the other, and its answers by their runs.
 
 use crate::compare::{Inequality, Played, inequalities, is_counted, summaries};
 use crate::figures::{GatedFigure, WorkLimits};

@@ -38,10 +38,12 @@ pub enum Next {
 /// It is the middle of the longest stretch of untried versions: the middle of all, and after a skip the middle of one half,
 /// far from the versions that fail for the same reason.
 pub fn next(places: &[Place]) -> Next {
-    let is_last = |place: &Place| *place == Place::Like(End::Last);
-    let after = places.iter().position(is_last).unwrap_or(places.len() - 1);
-    let is_first = |place: &Place| *place == Place::Like(End::First);
-    let before = places[..after].iter().rposition(is_first).unwrap_or(0);
+    let after = places.iter().position(|place| *place == Place::Like(End::Last));
+    let after = after.unwrap_or(places.len() - 1);
+    let before = places[..after]
+        .iter()
+        .rposition(|place| *place == Place::Like(End::First))
+        .unwrap_or(0);
     let untried: Vec<usize> = (before + 1..after)
         .filter(|index| places[*index] == Place::Untried)
         .collect();
