@@ -159,7 +159,7 @@ pub struct Processors {
     pub job: Option<Job>,
 }
 
-/// How a command measures and prints that searches with one run after the other.
+/// Measuring and printing of a command that searches, one run after the other.
 #[derive(Clone, Debug, Args)]
 pub struct Searching {
     #[command(flatten)]

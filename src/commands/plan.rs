@@ -67,7 +67,7 @@ impl OutputPlan {
         OutputPlan::from_typed(typed.format, &typed.exports, typed.export_csv.as_deref(), typed.voice)
     }
 
-    /// What a command that searches prints.
+    /// The output of a command that searches.
     pub fn of_search(searching: &cli::Searching) -> anyhow::Result<OutputPlan> {
         OutputPlan::from_typed(searching.format, &searching.exports, None, searching.voice)
     }

@@ -111,7 +111,7 @@ fn shrink(search: &mut Search<'_>, plan: &ShrinkPlan) -> anyhow::Result<Found> {
     }
 }
 
-/// What is shrunk, or every mistake. Nothing was started yet.
+/// The task of `shrink`, or every mistake in it. Nothing was started yet.
 fn understand(options: &cli::Shrink, place: &Place) -> anyhow::Result<(ShrinkPlan, Loaded)> {
     let campaign = CampaignPlan::of_search("shrink", &options.searching)?;
     if options.lens == Lenses::Both {

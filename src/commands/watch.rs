@@ -114,7 +114,7 @@ fn mistake(text: String) -> anyhow::Error {
     Mistakes(format!("error: {text}")).into()
 }
 
-/// What is known of a server that somebody else started. Nothing is run to learn more.
+/// The facts of a server that somebody else started. Nothing is run to learn more.
 fn header(process: &Running, options: &cli::Watch) -> Header {
     let cancel = Cancel::default();
     let program = link(process.pid, "exe");

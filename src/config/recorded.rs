@@ -39,9 +39,9 @@ pub struct Recorded {
     pub initialize: Option<Value>,
     /// The workspace that it was recorded in.
     pub root: Root,
-    /// What the editor sent between `initialized` and `shutdown`, in its order.
+    /// The editor's messages between `initialized` and `shutdown`, in its order.
     pub messages: Vec<Sent>,
-    /// What the editor answered to requests of the server.
+    /// The editor's answers to requests of the server.
     pub answers: Vec<Answered>,
     /// Language of the first opened document, or the extension of its file.
     pub language: Option<Language>,
@@ -170,7 +170,7 @@ enum Format {
     VsCode,
     /// The replay file of typescript-go.
     TypeScript,
-    /// What `lsp-devtools record --to-file` writes.
+    /// A file of `lsp-devtools record --to-file`.
     Devtools,
 }
 

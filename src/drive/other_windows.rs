@@ -78,7 +78,7 @@ impl OtherWindow {
         Ok(notifications)
     }
 
-    /// Why the run cannot go on: the server of this window is gone.
+    /// The reason that the run cannot go on: the server of this window is gone.
     pub async fn trouble(&self, during: &str) -> Option<Stop> {
         if !self.session.has_ended() {
             return None;

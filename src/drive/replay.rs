@@ -1,4 +1,4 @@
-//! What a server is started with to play a recorded session: the `initialize` of its editor, and what that answered.
+//! The start of a recorded session: the `initialize` of its editor, and the editor's answers.
 
 mod mapping;
 
@@ -38,7 +38,7 @@ pub fn keep_own_folders(folders: &mut Value, job: &Job) {
     }
 }
 
-/// What the editor answered; whatever it was not asked is answered as usual.
+/// The recorded editor's answers; whatever it was not asked is answered as usual.
 pub fn answers(recorded: &Recorded, job: &Job, usual: Answers) -> Answers {
     let mapping = mapping(recorded, job);
     let (mut answers, mut sections) = (usual, Vec::new());

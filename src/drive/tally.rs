@@ -52,7 +52,7 @@ impl Tally {
         if end.hits > 0 {
             self.found.insert(end.phase.phase);
         }
-        // What the step cancelled is answered by that.
+        // A cancelled request is answered by being given up.
         let uncancelled = end.requests - end.cancelled;
         let expects = ask.expect == Expect::Something && (uncancelled > 0 || end.requests == 0);
         // An optional step needs no place either.

@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Looks between two pictures of the progress.
 const PICTURE: u32 = 5;
 
-/// What no record of a watched server has.
+/// Data that no record of a watched server has.
 const MISSING: &str = "watched from outside: requests, latencies, idle windows, the start and the shutdown are not in this \
                        record, and nothing waited for the server to settle; its peak may be from before";
 
@@ -36,7 +36,7 @@ pub struct Watched {
     pub is_quiet: bool,
 }
 
-/// Why a watch ended.
+/// The reason that a watch ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stopped {
     /// The time was up, or a person pressed ctrl-c.

@@ -6,7 +6,7 @@ use crate::ground::{PreparedWorkspace, scenario};
 
 const TEXT: &str = "def price(item):\n    return item\n\n\ndef total(items):\n    return price(items)\n\n\ntotal(1)\n";
 
-/// What a run of one step reports, with these options of the fixture.
+/// The report of a run of one step, with these options of the fixture.
 fn report(step: &str, options: &[&str]) -> Value {
     let phases = format!(
         "\n[[phase]]\nname = \"start\"\nsteps = [{{ start = {{}} }}, {{ open = {{ files = 1 }} }}]\n[[phase]]\nname = \"step\"\nsteps \
@@ -84,7 +84,7 @@ fn a_server_formats_after_a_key_that_is_taken_back() {
     );
 }
 
-/// What a run reports whose editor dies at its end, and what it says in a terminal.
+/// The report of a run whose editor dies at its end, as JSON and in a terminal.
 fn orphaned(options: &[&str]) -> (Value, String) {
     let phases = "\n[[phase]]\nname = \"start\"\nsteps = [{ start = {} }]\n";
     let scenario = scenario("orphan", "200ms", phases)

@@ -36,7 +36,7 @@ pub struct Version {
     pub title: Option<String>,
 }
 
-/// What a version's runs have.
+/// A version and the figures of its runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VersionRuns {
     pub version: Version,

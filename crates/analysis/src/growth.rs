@@ -118,7 +118,7 @@ impl Sent {
     }
 }
 
-/// What growth is counted by.
+/// The unit that growth is counted by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Per {
     #[default]
@@ -138,7 +138,7 @@ impl Per {
         }
     }
 
-    /// How many of it a round has, as a mean over these runs; `None` where that is not known or 0.
+    /// Their number in a round, as a mean over these runs; `None` where that is not known or 0.
     pub fn count_per_round(self, parts: &[&Repeated]) -> Option<f64> {
         let mut sum = 0.0;
         for part in parts {

@@ -91,7 +91,7 @@ impl Comparison {
     }
 }
 
-/// How sure an answer must be.
+/// The certainty that an answer needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rigour {
     /// One run answers where it is far from the bound. A search asks often, and confirms what it has found.
@@ -100,7 +100,7 @@ pub enum Rigour {
     Verdict,
 }
 
-/// What the runs say to a condition.
+/// The answer of runs to a condition.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Holds {
     Yes,
@@ -108,7 +108,7 @@ pub enum Holds {
     Undecided(Undecided),
 }
 
-/// Why a condition neither holds nor does not.
+/// The reason that a condition neither holds nor does not.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Undecided {
     TooFewRuns {
@@ -121,7 +121,7 @@ pub enum Undecided {
     SomeCrash,
     /// The runs do not have the figure, or repeat nothing.
     NotMeasured,
-    /// How many requests or notifications a round sends is not known, or there are none.
+    /// The number of requests or notifications in a round is unknown or 0.
     NotCounted(Per),
     /// The server was not asked, or did not answer: less memory is no merit then.
     Unasked(Vec<Unasked>),
@@ -210,7 +210,7 @@ impl When {
         }
     }
 
-    /// What these runs of one server say. Warm-ups, traced runs and runs that were cut short say nothing.
+    /// The answer of these runs of one server. Warm-ups, traced runs and runs that were cut short say nothing.
     pub fn evaluate(&self, runs: &[Played], rigour: Rigour) -> Evaluation {
         let runs: Vec<&Summary> = runs
             .iter()

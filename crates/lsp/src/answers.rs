@@ -47,7 +47,7 @@ pub struct Answers {
     pub recorded: Vec<RecordedAnswer>,
 }
 
-/// What an editor once answered.
+/// An answer of an editor that was recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedAnswer {
     pub method: String,
@@ -229,7 +229,7 @@ impl Responder {
         }
     }
 
-    /// What an editor answered to the same request. Of settings, each section is looked up by itself, and what a request
+    /// The answer of the recorded editor to the same request. Of settings, each section is looked up by itself, and what a request
     /// registers or creates is needed here, too.
     fn recorded_result(&self, method: &str, params: &str) -> Option<&Value> {
         let is_own = matches!(

@@ -7,7 +7,7 @@ use std::path::Path;
 /// A file or directory: its device as the kernel numbers it (`major << 20 | minor`), and its inode.
 pub type WatchedInode = (u64, u64);
 
-/// What any of these processes watches; empty where the system has no inotify, and for processes that are gone.
+/// The files and directories that any of these processes watches; empty where the system has no inotify, and for processes that are gone.
 pub fn watched_inodes(pids: impl IntoIterator<Item = u32>) -> BTreeSet<WatchedInode> {
     let mut watched = BTreeSet::new();
     for pid in pids {

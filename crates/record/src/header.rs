@@ -31,7 +31,7 @@ pub struct Header {
     pub tool: String,
     /// Wall-clock time of the first spawn, to the millisecond, RFC 3339 in UTC.
     pub started: String,
-    /// What a record of a relayed session has (`lsp-soak wrap`); `None` of a run.
+    /// Contents of the record of a relayed session (`lsp-soak wrap`); `None` of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wrapped: Option<Wrapped>,
     /// Place of the run in the plan.

@@ -44,7 +44,7 @@ pub fn document(bisection: &Bisection) -> Document {
     }
 }
 
-/// What one version was found to be, while the search goes on.
+/// The line about a version that was judged, while the search goes on.
 pub fn judged(question: &Question, tried: &Tried) -> String {
     let version = named(&tried.of.version);
     match &tried.result {
@@ -135,7 +135,7 @@ fn pair_headline(bisection: &Bisection, pair: &Pair) -> String {
     }
 }
 
-/// What the version after the step did.
+/// The verb for the version after the step.
 fn brought(bisection: &Bisection) -> String {
     match (&bisection.question, bisection.holds_at) {
         (Question::When(when), Some(End::Last)) => format!("is the first version at which `{when}` holds"),

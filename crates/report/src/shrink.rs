@@ -12,7 +12,7 @@ use record::Version;
 /// The version of the JSON format.
 const FORMAT: Version = Version { major: 1, minor: 0 };
 
-/// How much a scenario does on how many files.
+/// The size of a scenario and of its workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Extent {
@@ -24,7 +24,7 @@ pub struct Extent {
     pub files: u64,
 }
 
-/// What the runs that confirm the result say.
+/// The answer of the runs that confirm the result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Confirmation {
     /// The search ended before them.
@@ -118,7 +118,7 @@ struct ShrinkReport<'s> {
     server: &'s str,
     /// The condition, as `--when` takes it.
     when: String,
-    /// Whether five fresh runs show it.
+    /// True if five fresh runs show it.
     confirmed: bool,
     /// Runs that crashed, where the condition is `crash`.
     crashes: Option<u64>,
@@ -129,11 +129,11 @@ struct ShrinkReport<'s> {
     low: Option<f64>,
     /// Upper end of its interval.
     high: Option<f64>,
-    /// Whether nothing more can be left out; `false` if the search was stopped.
+    /// True if nothing more can be left out; `false` if the search was stopped.
     complete: bool,
     /// The whole scenario.
     before: Extent,
-    /// What is left.
+    /// The size of the result.
     after: Extent,
     /// Candidates that were played.
     candidates: u64,

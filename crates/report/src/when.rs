@@ -1,4 +1,4 @@
-//! What a condition is judged by, and what runs say to it, each in a sentence.
+//! Sentences on a condition: how it is judged, and how runs answer it.
 
 use analysis::figures::{Figure, GatedPart};
 use analysis::when::{Evaluation, Holds, Level, Measured, Rising, When};
@@ -7,7 +7,7 @@ use base::units;
 
 use crate::comparison::figures::{amount, as_set};
 
-/// What the condition is judged by.
+/// The way in which the condition is judged.
 pub fn explanation(when: &When) -> String {
     let holds = match when {
         When::Crash => "the server, or a process that it started, crashes in most runs".to_owned(),

@@ -1,4 +1,4 @@
-//! What `bisect` was asked for: the versions, the question, and how each is measured.
+//! The task of `bisect`: the versions, the question, and how each is measured.
 
 use anyhow::{Context, anyhow, bail};
 

@@ -29,7 +29,7 @@ pub struct Search<'s> {
     pub interrupt: &'s Interrupt,
 }
 
-/// What runs are played for.
+/// The purpose of runs.
 #[derive(Clone, Copy)]
 enum Purpose<'r> {
     Ends,
@@ -315,7 +315,7 @@ impl Judge for Asking<'_> {
         }
     }
 
-    /// What runs can detect is said of comparisons, and not of a search.
+    /// A search compares nothing, so there is no size that it could detect.
     fn time_forecast(&self, _of_one_run: Duration) -> Option<Vec<String>> {
         Some(Vec::new())
     }

@@ -1,4 +1,4 @@
-//! What can be left out of a scenario, stage by stage.
+//! Cuts: parts that can be left out of a scenario, stage by stage.
 
 use toml_edit::Value;
 
@@ -47,7 +47,7 @@ const PHASE: &str = "phase";
 const STEPS: &str = "steps";
 const REPEAT: &str = "repeat";
 
-/// What can be left out of a draft in a stage. Rounds stay if the condition is judged by them.
+/// The cuts that a stage may try on a draft. Rounds stay if the condition is judged by them.
 pub fn cuts(draft: &Draft, stage: Stage, keeps_rounds: bool) -> Vec<Cut> {
     let mut cuts = Vec::new();
     let phases = draft.children(&[key(PHASE)]);

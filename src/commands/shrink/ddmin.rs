@@ -1,7 +1,7 @@
 //! Delta debugging: the fewest things with which a test still holds (Zeller and Hildebrandt, "Simplifying and Isolating
 //! Failure-Inducing Input", IEEE TSE 28, 2002). Only complements are tested: a part alone is the complement of the rest.
 
-/// What a test says.
+/// The result of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tested {
     Holds,

@@ -41,7 +41,7 @@ const WORKSPACE: &str = "workspace";
 /// The best so far, at any time.
 pub const SHRUNK: &str = "shrunk.toml";
 
-/// What is shrunk, and by what it is judged.
+/// The subject of a search and its condition.
 pub struct ShrinkPlan {
     pub original: Candidate,
     /// The workspace of the scenario.
@@ -63,7 +63,7 @@ pub struct Candidate {
     pub files: Option<Vec<PathBuf>>,
 }
 
-/// Why a search ended before it was complete.
+/// The reason that a search ended before it was complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
     Time,
@@ -78,7 +78,7 @@ pub struct Search<'s> {
     deadline: Option<Instant>,
     /// The length of a run of the best candidate so far.
     of_one_run: Duration,
-    /// Whether the condition holds, by the key of a candidate.
+    /// True if the condition holds, by the key of a candidate.
     answers: BTreeMap<String, bool>,
     /// Candidates that fresh runs did not confirm.
     refused: BTreeSet<String>,
@@ -89,7 +89,7 @@ pub struct Search<'s> {
     pub runs: usize,
 }
 
-/// What was played of a candidate.
+/// The result of playing a candidate.
 enum Answered {
     Runs(Evaluation),
     Interrupted,
@@ -419,7 +419,7 @@ impl<'s> Search<'s> {
         Ok(Answered::Runs(evaluation))
     }
 
-    /// What fresh runs say that the search did not use; `None` if it was interrupted.
+    /// The answer of fresh runs that the search did not use; `None` if it was interrupted.
     pub fn confirm(&mut self, best: &Candidate) -> anyhow::Result<Option<Evaluation>> {
         let key = best.key();
         let own = self.out.join(CANDIDATES).join(&key);

@@ -35,7 +35,7 @@ pub(super) enum Message {
     },
 }
 
-/// How far the session has come.
+/// The progress of the session.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Stage {
     /// `initialize` has not been seen.

@@ -11,7 +11,7 @@ use super::{BadRecording, Params, Recorded};
 const SECOND: Nanos = 1_000_000_000;
 const DAY: Nanos = 86_400 * SECOND;
 
-/// What the text form begins a message with, after its time.
+/// The words with which the text form begins a message, after its time.
 const FORMS: [(&str, Side, Form); 6] = [
     ("Sending request '", Side::Client, Form::Request),
     ("Sending notification '", Side::Client, Form::Notification),
@@ -144,7 +144,7 @@ fn time(before: &str) -> Option<Time> {
     None
 }
 
-/// What follows the first line of a message: its value, if it has one, and the length of the text.
+/// The text after the first line of a message: its value, if it has one, and the length of the text.
 fn body(text: &str, line: usize) -> Result<(Option<Value>, usize), BadRecording> {
     for begin in ["Params: ", "Result: "] {
         if let Some(rest) = text.strip_prefix(begin) {

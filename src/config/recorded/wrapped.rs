@@ -26,7 +26,7 @@ pub(super) fn read(source: impl BufRead) -> Result<Recorded, BadRecording> {
     for (line, entry) in (2..).zip(&mut reader) {
         let entry = entry.map_err(unreadable)?;
         if let Event::Relayed(relayed) = entry.event {
-            // What was answered before it was cancelled needs no cancellation.
+            // A request that was answered before its cancellation needs none.
             let is_needed = relayed.from == Side::Client && relayed.method.as_deref() != Some("$/cancelRequest");
             let from = relayed.from;
             match heard(*relayed) {

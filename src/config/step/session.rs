@@ -18,7 +18,7 @@ pub struct Session {
     pub file: String,
     /// `"1x"` plays it as it was recorded, `"10x"` in a tenth of the time, `"max"` without pauses.
     pub speed: Speed,
-    /// What is in the file.
+    /// The session in the file.
     #[serde(skip)]
     #[cfg_attr(test, schemars(skip))]
     pub recorded: Arc<Recorded>,

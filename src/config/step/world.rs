@@ -47,7 +47,7 @@ pub struct Replacement {
     pub with: String,
 }
 
-/// What happens to a file.
+/// A change of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DiskAction {
     Write(String),
@@ -119,7 +119,7 @@ impl TryFrom<String> for PathBelow {
                 "`{text}` may lead out of the workspace: write a path below it, with `/` and without `.` and `..`"
             ));
         }
-        // What git reads there may name commands that it runs.
+        // Git runs commands that are named there.
         if text.split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
             return Err(format!(
                 "`{text}` lies in a git repository, which only `checkout` changes"

@@ -102,7 +102,7 @@ impl<S: Stage> SessionPlayer<'_, '_, S> {
                 self.note_end(ended?);
             }
         }
-        // What was open at the end of the session is open at the end of this one.
+        // A request that stayed open to the end of the session stays open here.
         for (place, sent) in recorded.messages.iter().enumerate() {
             if sent.kind == (SentKind::Request { is_answered: false }) {
                 self.given_up.remove(&place);
@@ -182,7 +182,7 @@ async fn ask<S: Stage>(
     let body = scene
         .asker
         .ask_until(&sent.method, &params, limit, named.is_some(), async {
-            // Whether it is told or its teller is gone, nobody waits any more.
+            // Nobody waits any more, even if the sender is gone.
             let _ = given_up.await;
         })
         .await?;

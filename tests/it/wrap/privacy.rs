@@ -114,7 +114,7 @@ fn no_word_of_the_user_is_in_a_record() {
     }
     let own = directory.path().to_str().unwrap();
     assert!(!text.contains(own) && !text.contains(&path));
-    // What was recorded is there all the same, or nothing would be proved.
+    // Otherwise an empty record would pass.
     for there in [
         "workspace/symbol", "\"version\":\"1.2.3\"", "\"code\":-32803", "\"sample\"", "\"elements\":2",
     ] {

@@ -23,7 +23,7 @@ pub enum Question {
     When(When),
 }
 
-/// Why runs give no answer.
+/// The reason that runs give no answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NoAnswer {
     /// More runs may give it.
@@ -80,7 +80,7 @@ impl Question {
         }
     }
 
-    /// What it is about, in the runs of one version.
+    /// The figure or growth that it is about, in the runs of one version.
     pub fn measured(&self, runs: &[Played]) -> Measured {
         match self {
             Question::By { subject, .. } => {
@@ -154,7 +154,7 @@ impl Question {
         }
     }
 
-    /// What the fresh runs of the last pair say. Open if they do not show what the search found.
+    /// The verdict of the last pair's fresh runs. Open if they do not show what the search found.
     pub fn pair_verdict(
         &self,
         before: &[Played],
@@ -278,7 +278,7 @@ fn known_ratio(subject: &GatedFigure, from: &[Played], to: &[Played], alpha: f64
     })
 }
 
-/// How the first run that fails does so, or what it loses.
+/// The first failure of a run, or its loss.
 fn failure(runs: &[Played]) -> Option<String> {
     for run in runs {
         if exit_of_run(&run.summary) == Exit::ServerFailed {

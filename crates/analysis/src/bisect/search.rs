@@ -13,7 +13,7 @@ pub enum End {
     Last,
 }
 
-/// What is known of a version.
+/// The state of a version in the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Untried,

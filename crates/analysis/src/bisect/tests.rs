@@ -1,4 +1,4 @@
-//! What invented runs say.
+//! Answers of invented runs.
 
 use crate::compare::Played;
 use crate::golden::run;

@@ -40,7 +40,7 @@ pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
     list
 }
 
-/// What the record of an editor's session lacks.
+/// Data that the record of an editor's session lacks.
 fn relayed(summary: &Summary) -> Vec<Finding> {
     if summary.header.wrapped.is_none() {
         return Vec::new();

@@ -55,7 +55,7 @@ impl Departure {
             ShutdownStage::Terminated => &[SIGTERM],
             ShutdownStage::Killed => &[SIGTERM, SIGKILL],
         };
-        // What a server does whose editor died is told, and breaks no rule.
+        // A server whose editor died breaks no rule, whatever it does.
         let is_excused = self.excused || self.shutdown.orphaned.is_some();
         !is_excused && self.shutdown.signal.is_some_and(|signal| !sent_by_us.contains(&signal))
     }

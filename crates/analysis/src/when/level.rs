@@ -75,7 +75,7 @@ impl Level {
         mean(&self.subject, values)
     }
 
-    /// Why a figure below the bound proves nothing; `None` if it does.
+    /// The reason that a figure below the bound proves nothing; `None` if it is proof.
     fn doubt_of_less(&self, runs: &[&Summary]) -> Option<Undecided> {
         if let Some(how) = failure(runs) {
             return Some(Undecided::Failed(how));

@@ -110,7 +110,7 @@ fn has_all_rounds(verdict: &LeakVerdict) -> bool {
     verdict.runs.iter().all(Option::is_some)
 }
 
-/// Why growth below the bound proves nothing; `None` if it does.
+/// The reason that growth below the bound proves nothing; `None` if it is proof.
 fn doubt_of_less(parts: &[&Repeated], runs: &[&Summary]) -> Option<Undecided> {
     if let Some(how) = failure(runs) {
         return Some(Undecided::Failed(how));

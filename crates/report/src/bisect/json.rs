@@ -31,9 +31,9 @@ struct Report<'b> {
     by: Option<f64>,
     /// The figure that the question is about; `null` for growth and crashes.
     figure: Option<&'b GatedFigure>,
-    /// What it comes to.
+    /// The result.
     outcome: Result,
-    /// Why nothing is known, or why the last pair is not confirmed.
+    /// The reason that nothing is known, or that the last pair is not confirmed.
     reason: Option<&'b str>,
     /// Exit code: 0 with a step or a gradual change, else 2.
     exit_code: u8,
@@ -59,7 +59,7 @@ struct Report<'b> {
     tried: Vec<Tried<'b>>,
 }
 
-/// What a bisection comes to.
+/// The result of a bisection.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -104,7 +104,7 @@ struct Tried<'b> {
     side: Side<'b>,
     /// The end that it is like; `null` if it was skipped.
     like: Option<End>,
-    /// Why it was skipped.
+    /// The reason that it was skipped.
     skipped: Option<&'b str>,
 }
 

@@ -1,4 +1,4 @@
-//! What invented bisections print.
+//! Texts of invented bisections.
 
 use serde_json::Value;
 

@@ -54,7 +54,7 @@ pub fn notes(comparison: &Comparison) -> Vec<Sentence> {
 const INTERIM_ANALYSES: &str = "`--runs auto` makes interim analyses, so a 95 % interval of a ratio covers 91 to 96 %, \
                                 and less after an early stop near a limit";
 
-/// What sessions of editors lack.
+/// A note on the data that sessions of editors lack.
 const WRAPPED: &str = "sessions of editors have no checkpoints: only peaks, CPU time and latencies are compared, each over what \
                        its editor happened to do";
 

@@ -8,7 +8,7 @@ use record::{RelayedParams, TextChange, TextPosition, TextSize};
 
 use super::documents::{Documents, OpenText, offset, span};
 
-/// What a rename calls everything.
+/// The new name of every rename.
 const NEW_NAME: &str = "renamed";
 
 /// The parameters of a message, more than one where each change is a message; `None` if they cannot be made.
